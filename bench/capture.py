@@ -6,6 +6,7 @@ Both sets were written by one hand. The prompts marked `dev` are among the data 
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,10 @@ def judge_prompts(split: str) -> Judged:
     return judged
 
 
-def judge_dialogues(split: str) -> Judged:
-    """Judge one half of the dialogues: derive each in a store of its own, prompt by prompt, as a worker does."""
+def judge_dialogues(split: str, one_in: int = 1) -> Judged:
+    """Judge one half of the dialogues, or one in so many of them: derive each in a store of its own, prompt by prompt, as a worker does."""
     judged = Judged()
-    for row in rows_of("guesses", split):
+    for row in rows_of("guesses", split)[::one_in]:
         active = list(_active_after(row["dialogue"]))
         gone = not row["refuted"] or not any(
             row["refuted"] in text and not _is_kept(text, row["kept"]) for text in active
@@ -101,7 +102,7 @@ def _is_kept(text: str, wanted: Sequence[str]) -> bool:
 def _active_after(dialogue: Sequence[str]) -> Iterator[str]:
     folder = Path(tempfile.mkdtemp())
     try:
-        with open_bench(folder) as memory:
+        with chdir(folder), open_bench(folder) as memory:  # git has nothing to say there
             activity: list[HookEvent] = []
             for line in dialogue:
                 activity += _events(line, len(activity))

@@ -15,7 +15,7 @@ from classifier.examples import rows_of
 from holdfast.model.ports import CLASSES
 from holdfast.policy.language.reading import KEPT, STATES, Sentence
 from holdfast.policy.language.user_statements import stated
-from holdfast.verbs.truth.compare import CONFLICT, SAME, relation
+from holdfast.verbs.truth.contradictions import CONFLICT, SAME, relation
 
 HELD = Path(__file__).parent.parent / "classifier" / "held"
 # The word lists of version 0.3 on the same sets: share kept and share falsely kept of dev and test, conflicts found and

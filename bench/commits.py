@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.measure import table
-from holdfast.adapters.history import GitHistory
+from holdfast.adapters.git import GitHistory
 from holdfast.policy.activity.commits import learnable
 
 DATA = Path(__file__).parent / "data" / "commits.json"

@@ -3,6 +3,7 @@
 import bisect
 import re
 from collections import Counter
+from functools import cache
 from itertools import accumulate
 from pydoc_data.topics import topics
 from random import Random
@@ -31,6 +32,7 @@ class Corpus:
         return self._words[bisect.bisect(self._weights, self._random.random() * self._weights[-1])]
 
 
+@cache
 def _vocabulary() -> list[str]:
     """Return the manual's words by frequency, then identifiers made of pairs of them: the long tail of code."""
     counts = Counter(re.findall(r"[a-z]{2,}", " ".join(topics.values()).lower()))

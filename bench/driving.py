@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.compose.locks import worker_lock
+from holdfast.compose import worker_lock
 from holdfast.hosts.hooks import client
 from holdfast.hosts.worker import work
 

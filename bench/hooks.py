@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Spread, spread_of, table
-from holdfast.compose.locks import worker_lock
+from holdfast.compose import worker_lock
 from holdfast.engine.raw import trail
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import ANSWERED

@@ -23,14 +23,13 @@ from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import predict
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import Written, write
-from holdfast.verbs.search.predict import predict
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.analyze import activity, blind_spots, wordings
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.truth.compare import compare
-from holdfast.verbs.truth.contradictions import open_contradictions
+from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from holdfast.verbs.upkeep.health import health, quality
 
 SIZES = {2_000: 1.0, 100_000: 3.0}  # number of records: target for each report, in CPU seconds

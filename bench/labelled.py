@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader, sentences
-from holdfast.verbs.truth.compare import CONFLICT, relation
+from holdfast.verbs.truth.contradictions import CONFLICT, relation
 
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
@@ -57,6 +58,7 @@ class Score:
         return self.right / (self.right + self.missed) if self.right + self.missed else 0.0
 
 
+@cache
 def rows_of(name: str, split: str) -> list[dict[str, Any]]:
     """Read one half of a labelled set from `bench/data`."""
     text = (DATA / f"{name}.jsonl").read_text(encoding="utf-8")

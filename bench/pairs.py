@@ -2,7 +2,7 @@
 
 from bench.labelled import READER, SPLITS, Score, rows_of
 from bench.measure import table
-from holdfast.verbs.truth.compare import CONFLICT, SAME, relation
+from holdfast.verbs.truth.contradictions import CONFLICT, SAME, relation
 
 LEAST = {"contradiction": (0.9, 0.7), "duplicate": (0.9, 0.8)}  # precision and recall
 

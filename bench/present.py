@@ -88,8 +88,7 @@ class Shop:
     def prepare(self) -> None:
         """Bring the prepared answers up to date, as an earlier session would have left them."""
         places = preparing.Places.of({}, self.home, self.checkout, self.environment)
-        with places.prepared(places.first):
-            pass
+        places.prepared(places.first)
 
 
 def _remember(shop: Shop, n: int) -> tuple[Callable[[], object], Wanted]:

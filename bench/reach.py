@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from bench.measure import spread_of
-from holdfast.compose import guarded_store
+from holdfast.compose import served_store
+from holdfast.compose.team import MEMBER
 from holdfast.engine.database import Halves
 from holdfast.engine.postgres.row_security import protect
 from holdfast.engine.views.words import Span
@@ -68,7 +69,7 @@ def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
 def guarded(memory: Memory, projects: tuple[str, ...]) -> Iterator[Memory]:
     """Yield the memory as a user of a server has it: behind row policies, limited to these projects."""
     protect(memory.store.db)
-    store = guarded_store(memory.config)
+    store = served_store(memory.config, MEMBER)
     user = Access(user="bench", role="write", projects=projects)
     try:
         with asking(user):

@@ -26,8 +26,8 @@ from bench.measure import table
 from bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.vectors import LARGE
+from holdfast.engine.tokens import spelled_out
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.model.access import EVERYWHERE

@@ -18,7 +18,11 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record, record_to_json
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.sharing import with_team
-from holdfast.surfaces import bettermemory, claude_mem, core, gitmem, memory_mcp
+from holdfast.surfaces.bettermemory import tools as bettermemory
+from holdfast.surfaces.claude_mem import tools as claude_mem
+from holdfast.surfaces.core import tools as core
+from holdfast.surfaces.gitmem import tools as gitmem
+from holdfast.surfaces.memory_mcp import tools as memory_mcp
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.exchange.incoming import keep_events, passed
@@ -120,7 +124,7 @@ class Stage:
             shown[f"resource {one}"] = (core.surface.read(call, f"holdfast://record/{one}") or (None, ""))[1]
             shown[f"terminal {one}"] = _printed(page("record", hydrate(memory, one, "full")))
             shown[f"terminal history {one}"] = _printed(page("history", history(memory, one)))
-            shown[f"terminal json {one}"] = _printed(lambda one=one: print_json(record_to_json(hydrate(memory, one, "full").shown.record)))  # fmt: skip
+            shown[f"terminal json {one}"] = _printed(lambda one=one: print_json(record_to_json(hydrate(memory, one, "full").record)))  # fmt: skip
         for uri in ("holdfast://hot", "holdfast://project"):
             shown[uri] = (core.surface.read(call, uri) or (None, ""))[1]
         for name in core.surface.prompts:
@@ -185,7 +189,7 @@ def _written(memory: Memory, draft: Draft) -> Record:
 
 
 def _called(surface: Surface, call: Call, tool: str, arguments: dict[str, Any]) -> str:
-    return surface.call(call, tool, arguments).text
+    return surface.call(call, tool, arguments)[0]
 
 
 def _printed(show: Any) -> str:

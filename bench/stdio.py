@@ -74,10 +74,10 @@ class Place:
 
     def processes(self) -> Iterator[int]:
         """Yield every living process that carries the mark of this store, or of one inside."""
-        mark = f"{MARK}={self.home}".encode()
+        mark = f"\0{MARK}={self.home}".encode()
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if any(given.startswith(mark) for given in (entry / "environ").read_bytes().split(b"\0")):
+                if mark in b"\0" + (entry / "environ").read_bytes():
                     yield int(entry.name)
 
     def cpu(self) -> float:

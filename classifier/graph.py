@@ -19,11 +19,14 @@ ALIGNED, SMALL = 64, 1_024  # bytes: of tensors in a file; a smaller tensor stay
 Arrays = dict[str, np.ndarray]
 
 
+def stored_weights(folder: Path) -> Arrays:
+    """Return the encoder's weights as they are stored, by the names of the graph."""
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / "model.onnx").graph.initializer}
+
+
 def encoder_weights(folder: Path) -> Arrays:
     """Return the encoder's weights as floats, under the names of the graph: what training begins with."""
-    stored = {
-        tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / "model.onnx").graph.initializer
-    }
+    stored = stored_weights(folder)
     found: Arrays = {"words": (stored["words"].astype(np.float32) - stored["words_zero"]) * stored["words_scale"]}
     for name, values in stored.items():
         if (

@@ -110,7 +110,7 @@ def _inject(memory: Memory, since: str) -> None:
     brief = brief_of(memory)
     for session in list_sessions(memory, limit=1_000, since=since):
         scars = [
-            use for use in usage.in_session(memory.store, session.id) if find(memory, use.id).record.kind == "scar"
+            use for use in usage.uses(memory.store, session=session.id) if find(memory, use.id).record.kind == "scar"
         ]
         given = [(session.started_at, brief.ids, "brief", brief.tokens)]
         given += [(use.at, (use.id,), "action site", 60) for use in scars]

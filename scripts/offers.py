@@ -3,13 +3,13 @@
 import json
 from dataclasses import asdict
 
-from holdfast.hosts.mcp.offer import FILE, offer_of, surface_folder
+from holdfast.hosts.mcp.protocol import FILE, offer_of, surface_folder
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.surfaces import contract
+from holdfast.surfaces.tool import CONTRACT
 
 for name in SURFACES:
     offer = offer_of([surface_named(name)])
-    if not (surface_folder(name) / contract.FILE).exists():  # there the contract says it
+    if not (surface_folder(name) / CONTRACT).exists():  # there the contract says it
         # A line for each tool, resource and prompt: a change of one is a change of its line.
         parts = []
         for key, value in asdict(offer).items():

@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from holdfast.compose.settings import REPOSITORY_SETTINGS
-from holdfast.hosts.cli.commands import HEADINGS, HIDDEN
+from holdfast.hosts.cli.command import HEADINGS, HIDDEN
 from holdfast.hosts.cli.main import EXIT_CODES, cli
-from holdfast.hosts.mcp.offer import Json, written_offer
+from holdfast.hosts.mcp.protocol import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import CLIENTS, Client
 from holdfast.hosts.setup.machine import Machine

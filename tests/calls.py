@@ -30,7 +30,7 @@ def functions_in(package: str) -> dict[str, Callable[..., Any]]:
 
 def made(hint: Any, value: Any) -> Any:
     """Return a value of a script as a function takes it: lists are tuples, an object is what its annotation names."""
-    kinds = [kind for kind in _types_in(hint) if is_dataclass(kind)]
+    kinds = [kind for kind in _types_in(hint) if is_dataclass(kind) or hasattr(kind, "_fields")]  # or a named tuple
     match value:
         case list():
             return tuple(made(hint, item) for item in value)

@@ -14,8 +14,9 @@ from zlib import crc32
 import pytest
 from hypothesis import settings
 
+from holdfast.adapters import git
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.embedders.local import LocalClassifier
+from holdfast.adapters.embedders import local
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
@@ -30,11 +31,11 @@ from tests import engines
 from tests.rows import WHOLE
 
 gc.disable()  # while tests are collected: nothing of that goes away
-CLASSIFIER = LocalClassifier()  # loads at its first use
+CLASSIFIER = local.LocalClassifier()  # loads at its first use
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in a job that a shell started with &: children would ignore Ctrl-C
+for asking in (git.run_git, git.git, git.git_text):
+    (asking.__kwdefaults__ or {})["seconds"] = git.SLOW_SECONDS  # on a busy machine
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job started with &: children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
@@ -138,12 +139,10 @@ def pytest_sessionfinish() -> None:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
     """Give a function that opens the same empty database again and again, on each engine."""
     opened: list[Database] = []
-    open_one: Callable[[], Database]
     if request.param == "sqlite":
-        open_one = _opener(opened, lambda: SQLite(tmp_path / "store" / "holdfast.db"))
+        yield _opener(opened, lambda: SQLite(tmp_path / "store" / "holdfast.db"))
     else:
-        open_one = _opener(opened, _postgres_opener(str(tmp_path)))
-    yield open_one
+        yield _opener(opened, _postgres_opener(str(tmp_path)))
     for db in opened:
         db.close()
 

@@ -6,6 +6,7 @@ TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run o
 
 import json
 import os
+import time
 from collections.abc import Callable, Container, Iterable
 from functools import wraps
 from importlib import import_module
@@ -81,6 +82,24 @@ class Late:
         if name.startswith("__"):  # pytest looks at whatever a test file holds
             raise AttributeError(name)
         return getattr(import_module(self._name), name)
+
+
+def cpu_seconds(do: Callable[..., object], *given: Any, times: int = 3) -> float:
+    """Return the CPU time of a call: the least of a few, since other programs run too."""
+
+    def once() -> float:
+        began = time.process_time()
+        do(*given)
+        return time.process_time() - began
+
+    return min(once() for _ in range(times))
+
+
+def is_linear(do: Callable[[str], object], text: str, parts: int = 8) -> bool:
+    """True if the time a text takes grows with its length, and not with its square, on a machine of any speed."""
+    small, large = cpu_seconds(do, text[: len(text) // parts]), cpu_seconds(do, text, times=1)
+    most = parts * parts / 2 * max(small, 0.004)
+    return large < most or cpu_seconds(do, text) < most
 
 
 def missing(whole: Container[object], *parts: object) -> list[object]:

@@ -1,12 +1,12 @@
 """The site says what the code says."""
 
 import ast
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from bench.__main__ import bench
+from tests.hosts.running import preloaded
 from tests.rows import each
 from tests.test_behaviours import functions
 
@@ -15,8 +15,8 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def test_the_reference_is_what_the_code_says() -> None:
-    script = ROOT / "scripts" / "reference.py"
-    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    script = f"import runpy; runpy.run_path({str(ROOT / 'scripts' / 'reference.py')!r}, run_name='__main__')"
+    done = preloaded(["--check"], ROOT, os.environ, program=script)
     assert done.returncode == 0, f"{done.stdout}{done.stderr} Run `python3 dev.py uv run python scripts/reference.py`."
 
 

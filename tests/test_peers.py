@@ -14,24 +14,25 @@ from tests.rows import WHOLE
 
 def test_four_servers_write_at_once_and_one_is_killed_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     place = Place(CHECKOUT, tmp_path, tmp_path)
-    each, rounds = (50, 4) if WHOLE else (20, 2)
+    each, rounds = (50, 4) if WHOLE else (5, 1)
     assert str(concurrent(place, each=each)) == f"0 of {4 * each}"
     outcome = killed(place, rounds=rounds)
     assert (outcome.lost, outcome.rounds, outcome.acknowledged >= rounds, sound(place)) == (0, rounds, True, True)
 
 
 @pytest.mark.parametrize(
-    ("system", "found", "lost"), [pytest.param(CHECKOUT, "4 of 4", 0, marks=pytest.mark.whole), (STUB, "0 of 4", 9)]
+    ("system", "found", "lost"), [pytest.param(CHECKOUT, "5 of 5", 0, marks=pytest.mark.whole), (STUB, "0 of 5", 3)]
 )
 def test_every_system_is_measured_in_the_same_way(
     system: System, found: str, lost: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"WARM_UP": 1, "STARTS": 1, "WRITES": 1, "HOOKS": 1, "KILLS": 1, "QUOTED": 4, "EACH": 3}.items():
-        monkeypatch.setattr(peers, name, value)
-    rows = list(peers.measured(Place(replace(system, remark="words"), tmp_path, tmp_path), [4, 10**6], 0.1))
+    for name in "WARM_UP SEARCHES STARTS WRITES HOOKS KILLS EACH".split():
+        monkeypatch.setattr(peers, name, 1)
+    minutes = 0.1 if WHOLE else 0.02
+    rows = list(peers.measured(Place(replace(system, remark="words"), tmp_path, tmp_path), [4, 10**6], minutes))
     assert [len(row) + 1 for _, row in rows] == [len(peers.COLUMNS[title]) for title, _ in rows]
-    assert [row[0].partition(" in ")[2] for title, row in rows if title == "In use"] == ["", "0.1 min"]
-    assert (rows[1][1][3], rows[-1][1][0]) == (found, f"{lost} of 12")
+    assert [row[0].partition(" in ")[2] for title, row in rows if title == "In use"] == ["", f"{minutes} min"]
+    assert (rows[1][1][3], rows[-1][1][0]) == (found, f"{lost} of 4")
 
 
 @pytest.mark.parametrize(

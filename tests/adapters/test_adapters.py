@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders import local
-from holdfast.adapters.embedders.http import HttpEmbedder
 from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.adapters.endpoint import HttpEmbedder
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.config import Config
@@ -98,7 +98,7 @@ def test_the_vector_of_a_text_does_not_depend_on_its_neighbours() -> None:
 def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
     encoder = LocalEmbedder()
     assert [encoder.knows(word) for word in ("status", "pointer", "tarefik", "lenght")] == [True, True, False, False]
-    assert not encoder.ready  # the vocabulary alone was read
+    assert "_loaded" not in vars(encoder)  # the vocabulary alone was read
 
 
 @pytest.mark.parametrize("vocabulary", [None, b"", b"\xff\xfe"])

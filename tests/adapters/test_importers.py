@@ -15,7 +15,7 @@ from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.gitmem import LEARNINGS
 from holdfast.adapters.importers.maps import plain, texts, when
 from holdfast.compose.adapters import foreign_items
-from holdfast.engine.views import sessions, signals, usage
+from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign
 from holdfast.verbs.exchange.import_foreign import import_items
@@ -46,7 +46,7 @@ def test_what_arrives_counts_here(memory: Memory, tmp_path: Path) -> None:
     }
     assert found["thread:t-0a1b2c3e"].id in {thread.record.id for thread in resolved_threads(memory)}
     alive = found["thread:t-0a1b2c3d"].id
-    assert signals.touched(memory.store, [alive])[alive] == (1, "2026-01-15T09:00:00.000Z")
+    assert usage.touched(memory.store, [alive])[alive] == (1, "2026-01-15T09:00:00.000Z")
     assert suggestions(memory) == []  # it was dismissed since
     session = sessions.of(memory.store, SESSION)
     assert session
@@ -129,11 +129,11 @@ def test_a_note_too_large_to_unpack_is_refused(memory: Memory, tmp_path: Path, m
 
 def test_a_note_whose_lines_were_sorted_by_a_merge_is_damage_not_a_memory() -> None:
     bag = "## Context\n---\nalpha body\nbeta body\nsummary: A\nsummary: B\ntype: decisions\n"
-    assert [entry.damage for entry in split_entries(bag)] == ["there is text without a front matter"]
+    assert [damage for _, _, damage in split_entries(bag)] == ["there is text without a front matter"]
     assert list(split_entries("")) == []
     body = "type: of thing\nsummary: this is a body, not a front"
     whole = list(split_entries(f"---\ntype: decisions\n---\n\n{body}\n"))
-    assert [(entry.body, entry.damage) for entry in whole] == [(body, "")]
+    assert [(body, damage) for _, body, damage in whole] == [(body, "")]
 
 
 def test_a_memory_folder_belongs_to_the_project_its_transcripts_name(memory: Memory, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_what_looks_like_our_own_export_is_read_as_far_as_it_fits(ours: object) 
 
 def test_headings_in_code_are_no_headings() -> None:
     found = list(sections("~~~\n# a\n~~~\ntext\n# B #\n\nin b\n#no heading\n"))
-    assert [(section.path, section.body) for section in found] == [
+    assert [(path, body) for path, body, _ in found] == [
         ((), "~~~\n# a\n~~~\ntext"),
         (("B",), "in b\n#no heading"),
     ]

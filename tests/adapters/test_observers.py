@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from holdfast.model.observer import (
     Unreachable,
 )
 from tests.adapters.stub import Stub, stub_server
+from tests.hosts.running import processes, wait_for
 from tests.rows import examples, refused
 
 QUESTION = Question(instructions="Watch.", text="<turn/>", most_tokens=77)
@@ -164,10 +166,11 @@ def test_what_the_claude_program_complains_about_is_told_apart(tmp_path: Path, a
 
 def test_a_claude_program_that_hangs_is_ended_with_everything_it_started(tmp_path: Path) -> None:
     act = f"import subprocess; child = subprocess.Popen(['sleep', '60']); open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid)); time.sleep(60)"
-    assert ClaudeObserver("", program=program(tmp_path, act)[0], seconds=1.5).ask(QUESTION) == TimedOut(seconds=1.5)
+    started = time.monotonic()
+    assert ClaudeObserver("", program=program(tmp_path, act)[0], seconds=2).ask(QUESTION) == TimedOut(seconds=2)
     child = int((tmp_path / "pid").read_text())
-    state = Path(f"/proc/{child}/stat")
-    assert not state.exists() or state.read_text().split()[2] == "Z"
+    wait_for(lambda: child not in processes("sleep"), seconds=20)
+    assert time.monotonic() - started < 50  # they did not end by themselves
 
 
 def test_without_the_claude_program_the_set_up_is_wrong() -> None:
@@ -177,11 +180,11 @@ def test_without_the_claude_program_the_set_up_is_wrong() -> None:
 def test_the_modes_that_are_shipped_can_be_read() -> None:
     assert mode_names(None) == ["code", "code--chill", "code--ja", "email-investigation"]
     code, chill, japanese, mail = (load_mode(name, None) for name in mode_names(None))
-    assert [one.id for one in code.types][:6] == ["bugfix", "feature", "refactor", "change", "discovery", "decision"]
+    assert [*code.types][:6] == ["bugfix", "feature", "refactor", "change", "discovery", "decision"]
     assert (chill.types, chill.prompts["system_identity"]) == (code.types, code.prompts["system_identity"])
     assert chill.prompts["recording_focus"] != code.prompts["recording_focus"]
     assert (japanese.types, "日本語" in japanese.prompts["recording_focus"]) == (code.types, True)
-    assert {"person", "evidence"} <= {one.id for one in mail.types}
+    assert {"person", "evidence"} <= {*mail.types}
 
 
 def test_a_user_s_own_mode_comes_first_and_may_refine_one_that_is_shipped(tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_a_user_s_own_mode_comes_first_and_may_refine_one_that_is_shipped(tmp_pa
     terse = load_mode("code--terse", tmp_path)
     assert (terse.name, terse.prompts["skip_guidance"]) == ("code--terse", "Nearly everything.")
     assert len(terse.types) == 8
-    assert [one.id for one in load_mode("law", tmp_path).types] == ["ruling"]
+    assert [*load_mode("law", tmp_path).types] == ["ruling"]
     assert {"code--terse", "law"} <= set(mode_names(tmp_path))
 
 

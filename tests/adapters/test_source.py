@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.source import Unreadable, essence, look, only
+from holdfast.adapters.source import Unreadable, essence, look
 from holdfast.model.anchor import (
     Anchor,
     CodeMark,
@@ -36,7 +36,7 @@ def test_what_is_no_anchor_is_said(text: str) -> None:
 
 @examples
 def test_a_symbol_is_found_in_each_language(path: str, source: str, name: str, span: list[int]) -> None:
-    file = only(path, source.encode() or PYTHON)
+    file = {path: source.encode() or PYTHON}.get
     mark = look(parse_anchor(f"{path}::{name}"), file)
     assert (mark.there, mark.first, mark.last) == (True, *span)
     assert look(parse_anchor(f"{path}::nowhere"), file).there is False
@@ -44,33 +44,33 @@ def test_a_symbol_is_found_in_each_language(path: str, source: str, name: str, s
 
 def test_without_its_grammar_only_the_cited_text_of_a_symbol_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     anchor, text = parse_anchor("a.c::pay"), b"int pay(int a) {\n  return 0;\n}\n"
-    cited = look(anchor, only("a.c", text))
+    cited = look(anchor, {"a.c": text}.get)
     monkeypatch.setattr("holdfast.adapters.source.missing_grammars", lambda: {"c"})
-    assert look(anchor, only("a.c", b"// moved\n\n" + text), cited).hash == cited.hash
-    assert look(anchor, only("a.c", text.replace(b"0", b"1")), cited).there is None  # it may have changed
-    assert look(anchor, only("a.c", text)).there is True
-    assert look(anchor, only("a.c", b"int buy;\n"), cited).there is False
+    assert look(anchor, {"a.c": b"// moved\n\n" + text}.get, cited).hash == cited.hash
+    assert look(anchor, {"a.c": text.replace(b"0", b"1")}.get, cited).there is None  # it may have changed
+    assert look(anchor, {"a.c": text}.get).there is True
+    assert look(anchor, {"a.c": b"int buy;\n"}.get, cited).there is False
 
 
 @each("decorator", ["@retry(5)", "@retry(\n    5,\n)"])
 def test_a_decorator_is_part_of_what_it_decorates(decorator: str) -> None:
     anchor, bare = parse_anchor("a.py::pay"), "def pay():\n    return 1\n"
-    plain = look(anchor, only("a.py", bare.encode()))
-    added = look(anchor, only("a.py", f"{decorator}\n{bare}".encode()), plain)
-    changed = look(anchor, only("a.py", f"{decorator.replace('5', '6')}\n{bare}".encode()), added)
+    plain = look(anchor, {"a.py": bare.encode()}.get)
+    added = look(anchor, {"a.py": f"{decorator}\n{bare}".encode()}.get, plain)
+    changed = look(anchor, {"a.py": f"{decorator.replace('5', '6')}\n{bare}".encode()}.get, added)
     assert len({plain.hash, added.hash, changed.hash}) == 3
 
 
 @examples
 def test_a_value_is_found_in_each_kind_of_file(path: str, source: str, name: str, value: str) -> None:
-    file = only(path, source.encode() or PYTHON)
+    file = {path: source.encode() or PYTHON}.get
     assert look(parse_anchor(f"{path}::{name}=0"), file).value == value
     assert look(parse_anchor(f"{path}::nowhere=0"), file).there is False
 
 
 @examples
 def test_a_version_is_what_a_lock_file_says(name: str, file: str, source: str, found: str) -> None:
-    assert look(parse_anchor(f"version:{name}=8.2"), only(file, source.encode())).value == found
+    assert look(parse_anchor(f"version:{name}=8.2"), {file: source.encode()}.get).value == found
     assert look(parse_anchor(f"version:{name}=8.2"), lambda _: None).there is None
 
 
@@ -86,18 +86,18 @@ def test_what_code_says_is(extension: str, one: str, other: str) -> None:
 
 def test_lines_are_followed_wherever_and_however_they_stand() -> None:
     anchor = parse_anchor("a.py:L18-L19")
-    cited = look(anchor, only("a.py", PYTHON))
+    cited = look(anchor, {"a.py": PYTHON}.get)
     moved = PYTHON.replace(b"import os\n", b"import os\nimport sys\n\nMORE = 1\n").replace(
         b"def run(self):", b"def run(\n        self,\n    ):"
     )
-    found = look(anchor, only("a.py", moved), cited)
+    found = look(anchor, {"a.py": moved}.get, cited)
     assert (found.hash, found.first, found.last) == (cited.hash, 21, 24)
-    assert look(anchor, only("a.py", b"one line\n"), cited).there is False
+    assert look(anchor, {"a.py": b"one line\n"}.get, cited).there is False
 
 
 def test_binary_files_have_no_inside() -> None:
-    assert look(parse_anchor("a.bin"), only("a.bin", b"\0\1")).hash
-    assert look(parse_anchor("a.bin::x"), only("a.bin", b"\0\1")).there is None
+    assert look(parse_anchor("a.bin"), {"a.bin": b"\0\1"}.get).hash
+    assert look(parse_anchor("a.bin::x"), {"a.bin": b"\0\1"}.get).there is None
 
 
 def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:

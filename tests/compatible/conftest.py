@@ -134,10 +134,10 @@ class Place:
         answers = [json.loads(done.stdout)["hookSpecificOutput"] for done in said if done.stdout]
         return "\n".join(answer.get("additionalContext", "") for answer in answers)
 
-    def work(self) -> None:
+    def work(self, options: str = "") -> None:
         """Process what hooks stored, as the worker does; one that a hook started may be at it first."""
         for _ in range(200):
-            if "holds the lock" not in self.run("work", code=None).stdout:
+            if "holds the lock" not in self.run(f"{options} work", code=None).stdout:
                 return
 
     def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -26,7 +26,7 @@ def test_hooks_read_variables(place: Place, tmp_path: Path) -> None:
     place.hook("SessionStart", source="startup")
     place.hook("UserPromptSubmit", prompt="[decision] Use Valkey for sessions, because it persists its data.")
     place.hook("Stop", last_assistant_message="Noted.")
-    place.run(f"--home {tmp_path / 'mine'} work", code=None)
+    place.work(f"--home {tmp_path / 'mine'}")
     listed = place.json(f"--home {tmp_path / 'mine'} --set project=my-api list --json --kind decision")
     assert ["Valkey" in row["title"] for row in listed["records"]] == [True]
     assert {variable: name for name, variable in FOREIGN_HOMES.items()} == {

@@ -16,6 +16,7 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, recorded
+from tests.hosts.running import Forked
 from tests.rows import refused
 
 _UNTIL_FULL = """
@@ -87,7 +88,6 @@ def test_a_lock_held_too_long_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from holdfast.compose import open_memory; open_memory().close()"]
-    environment = _environment(tmp_path / "new")
-    started = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    command = ("-c", "from holdfast.compose import open_memory; open_memory().close()")
+    started = [Forked(command, tmp_path, _environment(tmp_path / "new"), text=True) for _ in range(6)]
     assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 6

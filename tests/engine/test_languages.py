@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.languages import is_foreign
 from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Transcript
 from holdfast.engine.store import open_store
-from holdfast.engine.tokens import query_terms, tokens
+from holdfast.engine.tokens import is_foreign, query_terms, tokens
 from holdfast.engine.views import words
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

@@ -31,6 +31,7 @@ from tests.rows import WHOLE, sampled
 pytestmark = pytest.mark.embedded  # it is about the file
 
 SEEDS = int(os.environ.get("DAMAGE_SEEDS", "12" if WHOLE else "3"))
+MANY = 120 if WHOLE else 50
 SECRET = "The vault's word was marzipan."
 
 
@@ -41,10 +42,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     random = Random(7)
     with make_memory(folder, Time()) as memory:
         ids = []
-        for number in range(120):
+        for number in range(MANY):
             words = " ".join(random.choice(WORDS) for _ in range(random.choice((5, 30, 200, 900))))
             ids.append(write(memory, Draft(body=f"{number} {words}"), waivers=Waivers(duplicate=True)).record.id)  # type: ignore[union-attr]
-        for number in range(0, 120, 7):
+        for number in range(0, MANY, 7):
             revise(memory, ids[number], Revision(body=f"{number} said anew " + " ".join(WORDS)))
             record_use(memory, [ids[number]], "applied", note="it helped")
         link(memory, ids[1], "relates_to", ids[2])
@@ -176,7 +177,7 @@ def derived_pages(path: Path) -> set[int]:
     found = set[int]()
     for root in roots:
         seen = set[int]()
-        list(pages._walk(root, seen, 0))
+        list(pages.rows(root, seen))
         found |= seen
     return {page for page in found if page not in pages.log and page <= len(pages.body) // pages.size}
 

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import dates_in, listing_in, past_asked_for
 from holdfast.engine.search.vectors import _close, first_look
 from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, tokens
 from holdfast.model.event import Json
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
+from holdfast.policy.ranking.diversity import pack, snippet
 from tests.policy.scripts import scripts_in
 from tests.rows import examples
 

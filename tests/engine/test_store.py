@@ -268,7 +268,7 @@ def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -
 def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "MOST_LEVELS", 5)
     store, levels = open_store(SQLite(tmp_path / "holdfast.db")), list[int]()
-    long = (" ".join(f"w{number}x{place}" for place in range(400)) for number in range(40))
+    long = (" ".join(f"w{number}x{place}" for place in range(200)) for number in range(40))
     store.commit([recorded(Clock(), text) for text in long])
     for number in range(160):
         store.commit([recorded(Clock(), f"The limit is {number}.")])

@@ -15,8 +15,9 @@ import pytest
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import hooked, preloaded
 from tests.replicas.seats import git
+from tests.rows import WHOLE
 
-HUGE = 200_000_000  # bytes
+HUGE = 200_000_000 if WHOLE else 120_000_000  # bytes
 LITTLE = 400_000  # kilobytes of addresses: about a hundred more than the command needs
 AT_ONCE = 120  # seconds, on a machine that does other things as well
 

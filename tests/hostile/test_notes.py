@@ -61,7 +61,7 @@ def refs(seat: Seat) -> str:
 NAMES = (
     "zz\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
     "zz\n\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-    *('ab/"quoted', "ab/ with spaces", "ab/\x1b[2J", "deep/" * 30 + "er", "ab/cd", "-"),
+    *('ab/"quoted', "ab/ with spaces", "ab/\x1b[2J", "deep/" * 9 + "er", "ab/cd", "-"),
 )
 
 

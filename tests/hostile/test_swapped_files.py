@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.replicas.markdown import MarkdownFolder
-from holdfast.hosts.web.freshness import cited_by
 from holdfast.hosts.web.pages.code import source_of
+from holdfast.hosts.web.pages.record import cited_by
 from holdfast.model import files
 from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.record import Draft

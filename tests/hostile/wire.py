@@ -3,15 +3,13 @@
 import os
 import re
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Self
 
 from tests import engines
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import answer, runner
+from tests.hosts.preloaded import ENTRY
+from tests.hosts.running import Forked, answer, runner
 
 COMMANDS = {
     "viewer": ("web", "--no-open"),
@@ -34,9 +32,9 @@ class Wire:
             environment["HOLDFAST_DATABASE"] = engines.schema(str(folder))
         self.database = environment.get("HOLDFAST_DATABASE", str(self.home))
         made = _key(folder, environment) if kind == "team" else b""
-        command = [sys.executable, "-m", "holdfast", *COMMANDS[kind], "--port", "0"]
-        with self._log.open("wb") as errors:
-            self.process = subprocess.Popen(command, cwd=folder, env=environment, stderr=errors)
+        self._log.touch()
+        program = f"import os; os.dup2(os.open({str(self._log)!r}, os.O_WRONLY), 2)\n{ENTRY}"
+        self.process = Forked(("-c", program, *COMMANDS[kind], "--port", "0"), folder, environment, text=False)
         self.port = self._found()
         self.token = made or (self.home / "http-token").read_bytes().strip()
         self.name = f"127.0.0.1:{self.port}".encode()
@@ -105,15 +103,7 @@ class Wire:
 
     def close(self) -> None:
         """Stop it and wait."""
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(timeout=120)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self.process.close()
 
 
 def _key(folder: Path, environment: dict[str, str]) -> bytes:

@@ -1,5 +1,6 @@
 """Run the `holdfast` command in a process of its own, and read what it answers."""
 
+import atexit
 import fcntl
 import json
 import os
@@ -36,16 +37,11 @@ def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         # What the interpreter or the loader reads when it starts needs a fresh process.
         is_fresh = any(name.startswith(("LD_", "PYTHON", "LANG", "LC_")) for name in environment)
-        if module == "holdfast" and not is_fresh:
-            return preloaded(arguments, cwd, clean, given or b"")
-        done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            cwd=cwd,
-            env=clean,
-            input=given or b"",
-            capture_output=True,
-            check=False,
-        )
+        program = "" if module == "holdfast" else f"import runpy; runpy.run_module({module!r}, run_name='__main__')"
+        if not is_fresh:
+            return preloaded(arguments, cwd, clean, given or b"", program)
+        command = [sys.executable, "-m", module, *arguments]
+        done = subprocess.run(command, cwd=cwd, env=clean, input=given or b"", capture_output=True, check=False)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return holdfast
@@ -59,19 +55,11 @@ def preloaded(
     A program in Python that is given runs instead; only such a program may be killed, and then its exit code is -9.
     """
     asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "program": program}
-    with (
-        tempfile.TemporaryFile() as request,
-        tempfile.TemporaryFile() as stdin,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-    ):
-        request.write(json.dumps(asked).encode())
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         stdin.write(given)
-        for file in (request, stdin):
-            file.seek(0)
+        stdin.seek(0)
         reading, ending = os.pipe()
-        requests, _ = _forking()
-        socket.send_fds(requests, [b"."], [request.fileno(), stdin.fileno(), out.fileno(), err.fileno(), ending])
+        _fork(asked, [stdin.fileno(), out.fileno(), err.fileno(), ending])
         os.close(ending)
         with os.fdopen(reading, "rb") as exit_code:
             code = exit_code.read()
@@ -84,12 +72,10 @@ def preloaded(
 
 def script_command(folder: Path) -> tuple[Path, int]:
     """Make a `holdfast` for shell scripts; return it and the file a script has to inherit (`pass_fds`)."""
-    requests, _ = _forking()
-    command = folder / "holdfast"
-    asking = Path(__file__).with_name("asking.py")
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{asking}" {requests.fileno()} "$@"\n')
+    command, asking, requests = folder / "holdfast", Path(__file__).with_name("asking.py"), _forking().fileno()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{asking}" {requests} "$@"\n')
     command.chmod(0o755)
-    return command, requests.fileno()
+    return command, requests
 
 
 class Forked:
@@ -108,11 +94,7 @@ class Forked:
         self.stdout: IO[Any] = os.fdopen(of, f"r{mode}")
         self.stderr: IO[Any] = os.fdopen(errors, f"r{mode}")
         self.returncode: int | None = None
-        with tempfile.TemporaryFile() as request:
-            request.write(json.dumps({**asked, "names itself": True}).encode())
-            request.seek(0)
-            requests, _ = _forking()
-            socket.send_fds(requests, [b"."], [request.fileno(), stdin, stdout, stderr, ending])
+        _fork({**asked, "names itself": True}, [stdin, stdout, stderr, ending])
         for handle in (stdin, stdout, stderr, ending):
             os.close(handle)
         self.pid = int(os.read(self._ended, 20))
@@ -171,9 +153,11 @@ class Terminal:
 
     def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         self.leader, follower = pty.openpty()
-        command = [sys.executable, "-m", "holdfast", *arguments]
-        self.process = subprocess.Popen(command, 0, None, follower, follower, follower, cwd=folder, env=environment)
-        os.close(follower)
+        self._code, ending = os.pipe()
+        asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "program": ""}
+        _fork(asked, [follower, follower, follower, ending])
+        for handle in (follower, ending):
+            os.close(handle)
         self.seen = ""
 
     def press(self, after: str, key: str) -> None:
@@ -193,16 +177,28 @@ class Terminal:
                 parts.append(part)
         self.seen = b"".join(parts).decode()
         os.close(self.leader)
-        return self.process.wait(300)
+        with os.fdopen(self._code) as code:
+            return int(code.read())
+
+
+def _fork(asked: Mapping[str, Any], files: Sequence[int]) -> None:
+    """Have a request carried out: its stdin, stdout and stderr, and the pipe for its exit code."""
+    with tempfile.TemporaryFile() as request:
+        request.write(json.dumps(asked).encode())
+        request.seek(0)
+        socket.send_fds(_forking(), [b"."], [request.fileno(), *files])
 
 
 @cache
-def _forking() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+def _forking() -> socket.socket:
     """Start the process that commands and servers are forked from; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno())]
-        return ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+    atexit.register(process.wait)
+    atexit.register(ours.close)  # is called first, and ends the process
+    return ours
 
 
 def answer(done: subprocess.CompletedProcess[str]) -> Any:
@@ -250,6 +246,17 @@ def wait_for(check: Any, seconds: float = 300.0) -> None:
     while not check():
         assert time.monotonic() < until, "it did not come to be"
         time.sleep(0.05)
+
+
+def processes(word: str) -> dict[int, str]:
+    """Give the other processes that have a word in their environment or command, and what they run; ended ones have neither."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):  # there is none on a Mac
+        with suppress(OSError):  # it ended meanwhile, or is not ours to look at
+            command = (entry / "cmdline").read_bytes()
+            if word.encode() in command + (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
+                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
 
 
 _HELD: dict[Path, int] = {}

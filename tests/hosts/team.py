@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.compose.settings import Settings, load_settings
+from holdfast.hosts.server.app import open_members
 from holdfast.hosts.server.members import Members, Visit
-from holdfast.hosts.server.run import open_members
 from holdfast.model.access import Access, Role, asking
 from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of

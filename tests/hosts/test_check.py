@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,9 @@ import yaml
 
 from holdfast.hosts.cli.main import _run as command_line
 from tests import engines, scripts
-from tests.conftest import new_folder
+from tests.conftest import new_folder, ran
 from tests.guides import ssh_to
-from tests.hosts.running import ROOT, runner
+from tests.hosts.running import ROOT, runner, script_command
 from tests.hosts.scripts import Script
 from tests.replicas.seats import git
 
@@ -247,7 +246,7 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
     place = team.clone("runner", "--depth", "1", "--branch", "raise")
     temporary, summary = tmp_path / "temp", tmp_path / "summary.md"
     scripts = new_folder(temporary / "holdfast" / "bin")
-    (scripts / "holdfast").symlink_to(Path(sys.executable).parent / "holdfast")
+    _, requests = script_command(scripts)
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path / "runner-home"),
@@ -259,7 +258,7 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
         "INPUT_ALL": "false",
     }
     step = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", action_step("check")]
-    done = subprocess.run(step, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    done = ran(step, place, env=environment, pass_fds=[requests])
     assert done.returncode == 1, done.stderr
     assert "::error file=pay.py,line=1," in done.stdout
     assert "The limit is five." in summary.read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.compose.locks import worker_lock
+from holdfast.compose import worker_lock
 from holdfast.verbs.search.recall import CATCH_UP
 from tests import engines
 from tests.hosts.running import Run, answer, kept

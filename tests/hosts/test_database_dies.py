@@ -17,7 +17,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from holdfast.compose import open_memory, refresh_copy
-from holdfast.engine.postgres import connection
+from holdfast.engine.postgres import database as connection
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.engine.sqlite import SQLite
@@ -25,7 +25,7 @@ from holdfast.engine.store import open_store
 from holdfast.hosts.mcp.serving import Opened, join
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
-from holdfast.surfaces.tool import Acting, Client
+from holdfast.surfaces.tool import Client
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.xdist_group("serve")
 DOUBT, CONNECT = 2.0, 2  # seconds; no driver connects with less than two
 IMPATIENT = f"""
 from holdfast.engine.store import open_store
-from holdfast.engine.postgres import connection
+from holdfast.engine.postgres import database as connection
 from holdfast.hosts.cli.entry import main
 connection.DOUBT_SECONDS = {DOUBT}
 main()
@@ -193,7 +193,7 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, da
 def test_the_copy_answers_while_the_database_hangs(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"), Acting())
+    opened = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"))
     memory = join(opened(), "test")
     keep(memory, "The ferry leaves from pier nine.", visibility="team")
     refresh_copy(memory)

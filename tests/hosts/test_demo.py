@@ -40,9 +40,8 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.analyze import blind_spots, wordings
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.sessions.thread import resolved_threads, suggestions, triage
-from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import open_contradictions
+from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
@@ -142,10 +141,10 @@ def test_scars_are_heeded_dismissed_ignored_and_applied_in_vain(demo: Memory, ke
     found = effects(demo)
     assert any(one.shown >= 5 and one.heeded > 0.7 and one.outcomes["succeeded"] for one in found)
     spots = blind_spots(demo, days=90)
-    assert spots.ignored
-    assert spots.in_vain
-    assert spots.review
-    assert {one.variant for one in wordings(demo) if one.shown > 10} == {"steps", "goal"}
+    assert spots["ignored"]
+    assert spots["in_vain"]
+    assert spots["review"]
+    assert {one["variant"] for one in wordings(demo) if one["shown"] > 10} == {"steps", "goal"}
 
 
 def test_the_doctor_finds_nothing(demo: Memory) -> None:
@@ -249,7 +248,7 @@ def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
     assert embedder is not None
     with replace(open_demo(tmp_path, lambda: START), embedder=embedder) as memory:
         load_demo(memory, instant(START))
-        assert contents_of(memory, tmp_path).without_vectors == 0
+        assert contents_of(memory, tmp_path)["without_vectors"] == 0
         entries = records.page(memory.store, Filter(projects=None), limit=100_000)[::300]
         texts = [passages(entry.record.text)[0] for entry in entries]
         pairs = zip(embedder.embed(texts), Shipped(embedder).embed(texts), strict=True)

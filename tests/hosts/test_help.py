@@ -12,7 +12,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
+from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
 from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import ran

@@ -24,6 +24,7 @@ from tests import engines
 from tests.conftest import ran
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
+from tests.hosts.running import preloaded
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, META
 from tests.hosts.toy import most_told
@@ -287,7 +288,7 @@ def run(*arguments: str, **changed: Any) -> CompletedProcess[str]:
 
 def test_a_port_that_is_taken_is_said_so(environment: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run("--port", str(taken.getsockname()[1]), env=environment, cwd=tmp_path)
+        done = preloaded([*SERVE[2:4], "--port", str(taken.getsockname()[1])], tmp_path, environment)
     assert done.returncode == 64
     assert "--port 0 takes any that is free" in done.stderr.replace("\n", " ")
 

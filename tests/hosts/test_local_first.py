@@ -9,7 +9,7 @@ from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.settings import COPY, Settings, load_settings
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.query import Query
-from holdfast.surfaces.tool import Acting, Call, Client
+from holdfast.surfaces.tool import Call, Client
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests import engines
@@ -97,9 +97,9 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     def open_one() -> Memory:
         return open_memory(settings(tmp_path, places[0]), folder=tmp_path)
 
-    acting = Acting()
-    opened = Opened(open_one, Client("claude"), acting, clock=lambda: now[0])
-    call = Call(open=opened, acting=acting)
+    client = Client("claude")
+    opened = Opened(open_one, client, clock=lambda: now[0])
+    call = Call(open=opened, client=client)
     before = call.memory
     session = before.actor.session
     keep(before, "Kept at the team's.", visibility="team")

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.offer import joined, offer_of, written_offer
-from holdfast.hosts.mcp.protocol import ProtocolError, server_of
+from holdfast.hosts.mcp.protocol import ProtocolError, joined, offer_of, server_of, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy

@@ -159,7 +159,7 @@ def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
     )
     copilot = some(shapes.BY_NAME["copilot"].hooks).entries(WINDOWS, "copilot")
     assert all(hook["powershell"].startswith('& "C:/Program Files/') for hook in copilot.values())
-    unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py")
+    unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py", windows=False)
     said = ran(["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], check=True)
     assert said.stdout.splitlines()[:4] == [unix.python, "-I", "-S", unix.hook]
 

@@ -5,7 +5,6 @@ The calls are made from the tables of tools, so a new one is covered by being th
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.sessions.transcript import save_transcript
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import EACH_TOOL, calls_of
+from tests.replicas.seats import commit, git
 from tests.rows import each, sampled
 from tests.surfaces.examples import EXAMPLES, filled, requests_of
 
@@ -69,7 +69,8 @@ def fresh(tmp_path: Path) -> Iterator[Place]:
 def poisoned(folder: Path) -> Iterator[Place]:
     work = folder / "work"
     work.mkdir()
-    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    git(work, "init", "-q")
+    commit(work)  # else git is asked again at every call
     flags = {"home": str(folder), "starters": False, "embedder": "none", "agent": SHORT, "project": f"x/{SHORT}"}
     flags |= {"prompt_hints": True, "inject": "full", "block_actions": True}
     memory = open_memory(load_settings(folder=work, environment={}, flags=flags), folder=work)
@@ -143,7 +144,7 @@ def test_no_tool_shows_a_marker(place: Place, name: str, tool: Tool) -> None:
     calls = [filled(EXAMPLES.get(name, {}).get(tool.name, {}), place.ids)]
     for said in (WORD, SHORT, place.ids["fact"], place.ids["scar"], place.ids["earlier"], place.ids["number a"]):
         calls += calls_of(tool, said, whole=said in (WORD, SHORT))
-    for arguments in sampled({json.dumps(call, sort_keys=True): call for call in calls}.values(), 4):
+    for arguments in sampled({json.dumps(call, sort_keys=True): call for call in calls}.values(), 11):
         came = asked(place, name, "tools/call", {"name": tool.name, "arguments": arguments})
         assert not MARKERS.search(came), (arguments, came)
 
@@ -168,7 +169,7 @@ def test_the_poison_is_shown_so_that_something_was_tried(place: Place) -> None:
 
 def test_no_hook_shows_a_marker(fresh: Place) -> None:
     home, cwd = str(fresh.folder.parent), str(fresh.folder)
-    prepare(fresh.memory, Path(prepared_file(home, cwd)), path=cwd, remotes=remotes_of(cwd))
+    prepare(fresh.memory, Path(prepared_file(home, cwd)), {"path": cwd, "remotes": remotes_of(cwd)})
     write_handover(Path(handover_file(home, "s1")), POISON)
     said = []
     for event, more, given in (

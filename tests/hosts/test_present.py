@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bench import present
+from holdfast.hosts.hooks import answers
 from holdfast.hosts.hooks import hook as hooks
 from holdfast.hosts.hooks.answers import LATE
 from holdfast.hosts.preparing import Places
@@ -50,8 +51,7 @@ def at_once(command: list[str], _: str, variables: dict[str, str] | None = None,
     if "holdfast.hosts.preparing" in command:
         home, folder, *session = command[4:]
         places = Places.of({}, Path(home), Path(folder), variables or {})
-        with places.prepared(places.first, *session):
-            pass
+        places.prepared(places.first, *session)
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -74,13 +74,13 @@ def test_a_change_by_another_process_is_known_at_once_or_with_the_first_prompt(
     change()
     shutil.rmtree(shop.home / "prepared", ignore_errors=True)
     before.rename(shop.home / "prepared")  # as if nothing had been prepared after the change
-    monkeypatch.setattr(hooks, "start", never)
+    monkeypatch.setattr(answers, "start", never)
     start = shop.hook("SessionStart", f"{kind} late", source="startup")
     assert [
         text for text, how in wanted.items() if how in (False, present.MARK) and text in start and how is False
     ] == []
     assert [text for text, how in wanted.items() if how == present.MARK and not fits(start, {text: how})] == []
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     prompt = shop.hook("UserPromptSubmit", f"{kind} late", prompt="What is known about the shop?")
     assert fits(f"{prompt}\n{start}", wanted)
     assert fits(start, wanted) or LATE in prompt
@@ -93,7 +93,7 @@ def test_a_change_by_another_process_is_known_at_once_or_with_the_first_prompt(
 
 
 def test_a_trigger_holds_from_the_moment_it_is_saved(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     shop.prepare()
     kept = (shop.home / "prepared").rename(shop.folder / "kept")
     id_ = shop.remember("Running wipe at noon lost the orders.", *present.SCAR, "--trigger", "wipe *")
@@ -103,12 +103,12 @@ def test_a_trigger_holds_from_the_moment_it_is_saved(shop: Shop, monkeypatch: py
     kept = (shop.home / "prepared").rename(shop.folder / "kept")
     shop.holdfast("forget", id_, "--reason", "fixed")
     kept.rename(shop.home / "prepared")
-    monkeypatch.setattr(hooks, "start", never)
+    monkeypatch.setattr(answers, "start", never)
     assert shop.hook("PreToolUse", "another", **given) == ""
 
 
 def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     old = shop.remember("The cellar floods in spring.")
     assert "The cellar floods" in shop.hook("SessionStart", "waiting", source="startup")
     shop.holdfast("forget", old, "--reason", "drained")
@@ -124,14 +124,14 @@ def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, mo
 def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
     comes: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     session = f"long {comes}"
     shop.hook("SessionStart", session, source="startup")
     shop.hook("UserPromptSubmit", session, prompt="Rename the oven to stove, but leave the invoices alone.")
-    monkeypatch.setattr(hooks, "start", never if comes == "with the prompt" else at_once)
+    monkeypatch.setattr(answers, "start", never if comes == "with the prompt" else at_once)
     shop.hook("PreCompact", session, trigger="auto")
     start = shop.hook("SessionStart", session, source="compact")
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     prompt = shop.hook("UserPromptSubmit", session, prompt="Go on.")
     assert ["Rename the oven" in text for text in (start, prompt)] == [comes == "at the start", comes != "at the start"]
 
@@ -139,7 +139,7 @@ def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
 def test_a_first_session_is_told_in_two_lines_what_this_is(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "start", at_once)
+    monkeypatch.setattr(answers, "start", at_once)
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.setattr(shop, "checkout", tmp_path)
     text = shop.hook("SessionStart", "first", source="startup")
@@ -147,6 +147,7 @@ def test_a_first_session_is_told_in_two_lines_what_this_is(
     assert missing(text, "nothing is known about this one yet", "holdfast ingest bootstrap") == []
 
 
-def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(present.Shop, "holdfast", Shop.holdfast)
     present.run(rounds=1, delays=(0,), kinds=("forget",), compactions=1)
     assert "untrue: 0" in capsys.readouterr().out

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.protocol import Progress, reporting
+from holdfast.hosts.mcp.protocol import Progress, meta_of
 from tests.hosts.test_mcp import Peer
 from tests.hosts.toy import most_told
 from tests.rows import each
@@ -63,8 +64,8 @@ def test_nothing_is_told_after_the_answer() -> None:
 @each("params", [{}, {"_meta": None}, {"_meta": {}}, {"_meta": {"progressToken": [1]}}])
 def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
     told: list[str] = []
-    with reporting(params, lambda method, _: told.append(method)) as report:
-        report(1, 2, "")
+    token, minutes = meta_of(params).get("progressToken"), count(0, 60)
+    Progress(token, lambda method, _: told.append(method), lambda: next(minutes)).report(1, 2)
     assert told == []
 
 

@@ -13,9 +13,8 @@ from starlette.testclient import TestClient
 
 from holdfast.engine.postgres.row_security import OPEN, VISIBLE
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.hosts.server.app import Limits, app
+from holdfast.hosts.server.app import Limits, app, server_of
 from holdfast.hosts.server.members import Site
-from holdfast.hosts.server.run import server_of
 from holdfast.model.access import asking
 from holdfast.model.errors import Forbidden
 from holdfast.model.query import Query
@@ -79,7 +78,7 @@ def test_no_tool_changes_anything_for_a_key_to_read(fort: Fort) -> None:
     for name, tool in TOOLS:
         said = (WORD, POISON, fort.there["fact"], fort.there["session"], *sampled(SHORT_NASTY, 16))
         made = [*examples(name, tool, fort), *(call for word in said for call in calls_of(tool, word))]
-        for arguments in sampled({json.dumps(call, sort_keys=True): call for call in made}.values(), 8):
+        for arguments in sampled({json.dumps(call, sort_keys=True): call for call in made}.values(), 16):
             came = ask(fort, RITA, name, "tools/call", {"name": tool.name, "arguments": arguments})
             assert not re.search(r"Internal error|Traceback|psycopg|-32603", came), (tool.name, arguments)
         if WHOLE:  # names the tool; without it the rows that differ show what was written

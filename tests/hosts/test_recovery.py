@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose.locks import worker_lock
+from holdfast.compose import worker_lock
 from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store

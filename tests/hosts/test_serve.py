@@ -4,8 +4,6 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -257,9 +255,8 @@ def test_who_asks_too_often_waits_and_leaving_is_clean(
 
 
 def test_a_public_address_needs_a_key_first(tmp_path: Path) -> None:
-    environment = {**environment_of(tmp_path), "HOLDFAST_DATABASE": engines.schema(str(tmp_path))}
-    command = [sys.executable, "-m", "holdfast", "server", "run", "--host", "0.0.0.0", "--port", "0"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    command = ("server", "run", "--host", "0.0.0.0", "--port", "0")
+    done = runner(tmp_path, tmp_path)(*command, HOLDFAST_DATABASE=engines.schema(str(tmp_path)))
     assert done.returncode == 64
     assert "there is no key yet" in done.stderr
 

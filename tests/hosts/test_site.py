@@ -16,9 +16,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from holdfast.hosts.server.app import Limits, app
+from holdfast.hosts.server.app import Limits, app, server_of
 from holdfast.hosts.server.members import Members, Site
-from holdfast.hosts.server.run import server_of
 from holdfast.hosts.web.app import ACTS, PAGES
 from holdfast.hosts.web.endpoints import ENDPOINTS
 from holdfast.model.access import Role
@@ -27,7 +26,7 @@ from holdfast.verbs.records.actions import ACTIONS as RECORD_ACTS
 from holdfast.verbs.upkeep.access import add_user, find_key, issue, pass_for, revoke, rotate
 from tests.conftest import keep
 from tests.hosts.team import BANK, SHOP, at_work, furnish, settings_of, team, visit
-from tests.rows import each, sampled
+from tests.rows import WHOLE, each, sampled
 
 ORIGIN = "http://memory.example.org"
 THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
@@ -141,8 +140,8 @@ def addresses(path: str, fort: Fort) -> Iterator[str]:
 
 @each("path", READ)
 def test_no_page_shows_what_is_not_ones_own(fort: Fort, path: str) -> None:
-    browser = fort.browser("anna")
-    for address in sampled(addresses(path, fort), 13):
+    browser, every = fort.browser("anna"), list(addresses(path, fort))
+    for address in every if WHOLE else every[len(path) % 13 :: 20]:
         reply = browser.get(address)
         assert reply.status_code < 500, (address, reply.text[:300])
         assert not any(secret in reply.text for secret in (THERE[1], OWN[1])), address
@@ -208,9 +207,10 @@ def test_without_a_key_there_is_nothing(fort: Fort, path: str) -> None:
     reply = browser.get(address)
     assert (reply.status_code, reply.headers["location"].split("?")[0]) == (303, "/login")
     assert browser.get(address, headers={"accept": "application/json"}).status_code == 401
-    for forged in ("x", "a.b.c", f"{'0' * 12}.2026-01-01T00:00:00.000Z.{'0' * 64}", fort.keys["anna"]):
-        browser.cookies.set("holdfast-pass", forged)
-        assert browser.get(address).status_code == 303, forged
+    forged = ("x", "a.b.c", f"{'0' * 12}.2026-01-01T00:00:00.000Z.{'0' * 64}", fort.keys["anna"])
+    for one in forged if WHOLE else [forged[len(path) % 4]]:
+        browser.cookies.set("holdfast-pass", one)
+        assert browser.get(address).status_code == 303, one
 
 
 def test_style_and_the_form_are_for_everybody(fort: Fort) -> None:

@@ -35,7 +35,11 @@ def warned(memory: Memory, tmp_path: Path) -> Warned:
     assert home
     for text in SCARS:
         keep(memory, text, kind="scar", fields=SEVERE)
-    prepare(memory, Path(prepared_file(str(home), str(project))), path=str(project), remotes=remotes_of(str(project)))
+    prepare(
+        memory,
+        Path(prepared_file(str(home), str(project))),
+        {"path": str(project), "remotes": remotes_of(str(project))},
+    )
 
     def run(
         tool: str, given: Any, *, client: str = "claude-code", event: str = "PreToolUse", session: str = "s1"

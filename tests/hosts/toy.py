@@ -43,7 +43,7 @@ def work(call: Call, seconds: Annotated[float, "How long."], steps: int = 100) -
 def who(call: Call, i_am: Annotated[str, "Work under this name from now on."] = "") -> str:
     """Give the name under which this session works."""
     if i_am:
-        call.acting.context = call.memory.acting(actor=replace(call.memory.actor, name=i_am)).context
+        call.client.context = call.memory.acting(actor=replace(call.memory.actor, name=i_am)).context
     return call.memory.actor.name
 
 

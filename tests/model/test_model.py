@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import Event
-from holdfast.model.ids import (
-    ULID,
-    Clock,
-    short,
-)
+from holdfast.model.ids import ULID, Clock, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.patterns import lazy
 from holdfast.model.scope import check_tags, project_of_remote

@@ -1,6 +1,6 @@
 """Which places a text names, and which only look like places."""
 
-from holdfast.policy.mentions import anchors_in
+from holdfast.policy.freshness import anchors_in
 from tests.rows import examples
 
 

@@ -13,7 +13,7 @@ from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import EXPECTED, Trail, events_of, observations, session
-from tests.rows import each, examples
+from tests.rows import WHOLE, each, examples
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
@@ -99,7 +99,7 @@ def test_any_happenings_can_be_read() -> None:
         3,
         ["x"],
     ]
-    for _ in range(300):
+    for _ in range(300 if WHOLE else 60):
         told = [
             HookEvent(
                 id=f"{place:03d}", at="2026-03-02T10:00:00.000Z", event=chance.choice(events), session=chance.choice("ab"),

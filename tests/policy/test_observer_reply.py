@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.observers import load_mode
@@ -10,7 +10,6 @@ from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.observer import Question
 from holdfast.policy.activity.observer_reply import (
     MOST_CHARACTERS,
-    ParsedObservation,
     ParsedReply,
     drafts_of,
     most_spent,
@@ -35,17 +34,17 @@ WHOLE = """<observation turn="1">
   <files_read><file>src/cart.py</file></files_read>
   <files_modified><file>src/total.py</file></files_modified>
 </observation>"""
-SEEN = ParsedObservation(
-    type="bugfix",
-    title="Totals of empty carts",
-    subtitle="They divided by zero.",
-    facts=["`total` returns 0 for an empty cart", "a < b && c"],
-    narrative="The cart was empty.",
-    concepts=["gotcha"],
-    files_read=["src/cart.py"],
-    files_modified=["src/total.py"],
-    turn=1,
-)
+SEEN = {
+    "type": "bugfix",
+    "title": "Totals of empty carts",
+    "subtitle": "They divided by zero.",
+    "facts": ["`total` returns 0 for an empty cart", "a < b && c"],
+    "narrative": "The cart was empty.",
+    "concepts": ["gotcha"],
+    "files_read": ["src/cart.py"],
+    "files_modified": ["src/total.py"],
+    "turn": 1,
+}
 
 
 def question(with_summary: bool = False, **trail: Any) -> Question:
@@ -81,7 +80,6 @@ def test_nothing_is_an_answer(text: str) -> None:
     assert read_reply(text, CODE) == ParsedReply()
 
 
-@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("<>/ abtypeservationfacts&;\"'!-[]\0\n"), max_size=300))
 def test_any_answer_can_be_read_and_kept(text: str) -> None:
     hook_events = session("bugfix-tests")

@@ -7,13 +7,13 @@ from bench.labelled import SPLITS
 from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
 from holdfast.policy.secrets.find import _hinted, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.words import RULES
-from tests.rows import each
+from tests.rows import WHOLE, each
 
 PLANTED = [row for split in SPLITS for row in planted(split)]
 PASSWORD = "Xk9!mQ2#" + "vLw7"
 # Wrappings that leave a secret in one piece or say that it goes on; of one that is broken or cut, its end may read like a word.
-WHOLE = tuple(name for name in planting.WRAPPINGS if name not in (*planting.BREAKS, "YAML, folded", "quoted-printable") and "lines" not in name)  # fmt: skip
-LEAST_EACH, MOST_EACH = 0.9, 0.1
+UNBROKEN = tuple(name for name in planting.WRAPPINGS if name not in (*planting.BREAKS, "YAML, folded", "quoted-printable") and "lines" not in name)  # fmt: skip
+LEAST_EACH, MOST_EACH = (0.9, 0.1) if WHOLE else (0.85, 0.15)  # every day there are few of each: one weighs much
 TOKEN = "ghp_" + "a1B2" * 9
 
 
@@ -91,14 +91,14 @@ def test_rules_that_overlap_hide_nothing_from_each_other() -> None:
 def test_secrets_are_found_whole_however_they_are_wrapped_or_split() -> None:
     missed, alarms, planted, alike = [], [], 0, 0
     for wrapping in planting.WRAPPINGS:
-        every = 1 if wrapping == "plain" else 2  # 156 secrets and 219 look-alikes in each of the others
+        every = 1 if wrapping == "plain" else 2 if WHOLE else 11
         secrets = [secret for split in SPLITS for secret in planting.planted(split, wrapping)][::every]
         others = [text for split in SPLITS for text in planting.look_alikes(split, wrapping)][::every]
         lost = [secret for secret in secrets if not covers(ours(secret.text), secret.secret)]
         false = [text for text in others if ours(text)]
         print(f"{wrapping}: {len(secrets) - len(lost)}/{len(secrets)} found, {len(false)}/{len(others)} false alarms")
         # The average must not hide one wrapping that is not undone at all.
-        strict = wrapping in WHOLE
+        strict = wrapping in UNBROKEN and every <= 2
         assert len(secrets) - len(lost) >= (LEAST_RECALL if strict else LEAST_EACH) * len(secrets), lost
         assert len(false) <= (MOST_FALSE if strict else MOST_EACH) * len(others), false
         missed += [f"missed, {wrapping}: {secret.kind}: {secret.text!r}" for secret in lost]

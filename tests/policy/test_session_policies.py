@@ -3,10 +3,9 @@
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, messages_in
-from holdfast.policy.ranking.scar_wordings import VARIANTS, variant_of
 from holdfast.policy.ranking.vitality import class_of
 from holdfast.policy.sessions.closing import Conduct, Payload, remarks
-from holdfast.policy.sessions.evidence import problem_with
+from holdfast.policy.sessions.evidence import VARIANTS, problem_with, variant_of
 from holdfast.policy.sessions.plan_brief import brief
 from holdfast.verbs.sessions.scars import lesson_cue
 from tests.policy.scripts import scripts_in

@@ -8,7 +8,7 @@ from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import conditions
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import EXPECTED, Trail, events_of, session
-from tests.rows import each, examples
+from tests.rows import each, examples, sampled
 from tests.scripts import Step
 
 STEPS: dict[str, Step] = {
@@ -18,7 +18,7 @@ STEPS: dict[str, Step] = {
 globals().update(scripts_in(__file__, {"READER": READER}, "holdfast.policy", **STEPS))
 
 
-@each("name", EXPECTED)
+@each("name", sampled(EXPECTED, 7))
 def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> None:
     found = summary(session(name), READER)
     assert (found is None) == (name in ("trivial", "our-tools"))
@@ -27,7 +27,7 @@ def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> No
         assert found.title
 
 
-@each("name", [name for name, wanted in EXPECTED.items() if wanted])
+@each("name", sampled([name for name, wanted in EXPECTED.items() if wanted], 4))
 def test_a_hand_over_never_exceeds_its_budget_and_begins_with_the_request(name: str) -> None:
     hook_events = session(name)
     whole = handover(hook_events, 5_000)

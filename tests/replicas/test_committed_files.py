@@ -178,5 +178,5 @@ def test_accepting_an_author_without_an_address_accepts_no_one_else(tmp_path: Pa
     clone = cloned(tmp_path, lambda top: put(top, by="Eve <>"))
     with at(tmp_path, clone) as memory:
         assert synced(memory, clone).held == {"Eve <>": 1}
-        assert len(accept(memory, ["Eve"]).records) == 1
+        assert len(accept(memory, ["Eve"])["records"]) == 1
         assert standing(memory, "") == ""

@@ -15,9 +15,10 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import Seat, git, seating, synced
+from tests.rows import WHOLE
 
 # Each example is some seconds of real git, so only a few are tried unless more are asked for.
-EXAMPLES = int(os.environ.get("TEST_CONVERGENCE_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("TEST_CONVERGENCE_EXAMPLES", "4" if WHOLE else "2"))
 # Shrinking a failure repeats all of that for minutes; the steps of an example are few enough to read.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 CLOCKS = {"ada": 0.0, "ada-laptop": 3600.0, "bob": -3600.0}

@@ -26,7 +26,7 @@ from tests.conftest import Time, keep, recorded
 from tests.rows import WHOLE, refused
 
 MALLORY = "Mallory <mallory@example.org>"
-FLOOD = 3_000 if WHOLE else 1_000
+FLOOD = 3_000 if WHOLE else 640
 EVERYTHING = tuple("* ** *.* **/* */* ?* [a-z]* *e* path:* path:**/** command:* command:&& command:| - . / _*_".split())
 ABUSE = ("../../etc/passwd", "path:src/../../x", "a*" * 50, "path:" + "*a" * 20, "src/" + "x" * 300, "[" * 150)
 FINE = ("git push", "src/api/*.py", "command:make release", "path:**/migrations/*.sql", "*.tf", "deploy.sh", ".env*")
@@ -95,9 +95,9 @@ def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(
                 ticking,
                 memory,
                 f"Flood {number} about ledger entries, deploys and queues.",
-                ("decision", "scar", "learning")[number % 3],
-                fields=severe if number % 3 == 1 else {},
-                triggers=[f"src/{number}/{place}*.py" for place in range(MOST_SET)] if number % 3 == 1 else [],
+                ("decision", "scar", "learning", "scar")[number % 4],
+                fields=severe if number % 2 else {},
+                triggers=[f"src/{number}/{place}*.py" for place in range(MOST_SET)] if number % 2 else [],
             )
             for number in range(FLOOD)
         ),

@@ -137,7 +137,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     title=TEXT,
     body=TEXT,

@@ -56,6 +56,6 @@ def test_a_password_in_an_address_is_not_kept(memory: Memory, tmp_path: Path) ->
         with pytest.raises(NotFound) as refused:
             decide(memory, [f"https://ada:{password}@git.example.org/acme/shop"])
         assert password not in str(refused.value)
-        assert decide(memory, [f"{token}@example.org"]).authors == ("[redacted GitHub token]@example.org",)
+        assert decide(memory, [f"{token}@example.org"])["authors"] == ["[redacted GitHub token]@example.org"]
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert (password.encode() in kept, token.lower().encode() in kept.lower()) == (False, False)

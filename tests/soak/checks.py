@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.compose.locks import LOCK
+from holdfast.compose import LOCK
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, Store, open_store
@@ -21,6 +21,7 @@ from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
+from tests.hosts.running import processes
 
 PROJECT = "example.org/acme/shop"
 GROWTH = 1.25  # times what a process had after a quarter of the time
@@ -64,20 +65,6 @@ def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> It
     yield _flat(lines, "server")
     yield _flat(lines, "viewer")
     yield _newer(home)
-
-
-def processes(marker: str) -> dict[int, str]:
-    """Give the processes that carry the soak's marker in their environment, and what they run."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            if f"SOAK_MARKER={marker}".encode() in (entry / "environ").read_bytes():
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue  # it ended meanwhile, or is not ours to look at
-    return {pid: command for pid, command in found.items() if command}
 
 
 def _nobody_left(marker: str) -> Finding:

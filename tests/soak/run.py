@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.hosts.running import processes
 from tests.replicas.seats import git, remote_with_commit
-from tests.soak.checks import PROJECT, Finding, check, processes
+from tests.soak.checks import PROJECT, Finding, check
 
 POOR = 400_000  # bytes a file may have for an agent whose disk is full
 ROOT = Path(__file__).resolve().parents[2]

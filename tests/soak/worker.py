@@ -5,12 +5,13 @@ python3 dev.py uv run python -m tests.soak.worker [SECONDS]   half an hour unles
 
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+from tests.hosts.running import Forked
 
 WRITERS = 3
 _WORKER = """
@@ -39,7 +40,7 @@ with open_memory() as memory:
         mine += [made.record.id] if hasattr(made, "record") else []
         if len(mine) > 5:
             revise(memory, chance.choice(mine), Revision(body=text()))
-        if len(mine) > 30:
+        if len(mine) > 12:
             gone = mine.pop(chance.randrange(len(mine)))
             erase(memory, gone) if chance.random() < 0.3 else retire(memory, gone, "made room")
         time.sleep(0.02)  # the worker needs the processor too
@@ -51,7 +52,8 @@ def stress(seconds: float, folder: Path, *, writes: int = sys.maxsize, seed: int
 
     What a process that did not end with 0 printed is in `folder/errors.txt`.
     """
-    stop, errors = folder / "stop", (folder / "errors.txt").open("ab")
+    stop, errors = folder / "stop", folder / "errors.txt"
+    errors.touch()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))},
         "HOME": str(folder),
@@ -62,21 +64,25 @@ def stress(seconds: float, folder: Path, *, writes: int = sys.maxsize, seed: int
     }
     chance, ended = random.Random(seed), Counter[tuple[str, int]]()
 
-    def start(program: str, *arguments: str) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-c", program, *arguments]
-        return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
+    def start(program: str, *arguments: str) -> Forked:
+        told = f"import os; os.dup2(os.open({str(errors)!r}, os.O_WRONLY | os.O_APPEND), 2)\n"
+        return Forked(("-c", told + program, *arguments), folder, environment, text=False)
 
     writers = [start(_WRITER, str(chance.random()), str(stop), str(writes)) for _ in range(WRITERS)]
     try:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            ended["worker", start(_WORKER).wait()] += 1
+            ended["worker", _code(start(_WORKER))] += 1
     finally:
         stop.touch()
         for writer in writers:
-            ended["writer", writer.wait(600)] += 1
-        errors.close()
+            ended["writer", _code(writer)] += 1
     return ended
+
+
+def _code(process: Forked) -> int:
+    process.communicate(600)
+    return process.wait()
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ class Tools:
         self.surface, self.call_ = surface, Call(open=lambda: memory)
 
     def answer(self, name: str, arguments: dict[str, Any], *, failed: bool = False) -> str:
-        answer = self.surface.call(self.call_, name, arguments)
-        assert answer.failed == failed, answer.text
-        return answer.text
+        text, has_failed = self.surface.call(self.call_, name, arguments)
+        assert has_failed == failed, text
+        return text
 
     def __call__(self, name: str, **arguments: Any) -> Any:
         return self.answer(name, arguments)

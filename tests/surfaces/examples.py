@@ -1,6 +1,7 @@
 """A small world, and for every tool of every contract a call that works in it. «scar» and the like are ids of that world."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,6 @@ def filled(value: Any, ids: dict[str, str]) -> Any:
 def requests_of(surface: Surface, said: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the requests for every resource and prompt of a surface that say something wherever it can be said."""
     for one in surface.resources.values():
-        yield "resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)}
+        yield "resources/read", {"uri": re.sub(r"\{\w+\}", lambda _: said, one.uri)}
     for prompt in surface.prompts.values():
         yield "prompts/get", {"name": prompt.name, "arguments": dict.fromkeys(prompt.schema["properties"], said)}

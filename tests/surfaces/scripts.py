@@ -11,7 +11,7 @@ from holdfast.hosts.mcp.protocol import server_of
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Record
-from holdfast.surfaces.tool import Acting, Call, Surface
+from holdfast.surfaces.tool import Call, Client, Surface
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.sessions.session import begin
 from tests import scripts
@@ -26,22 +26,22 @@ class Script(verbs.Script):
     """A script of a surface's tools; `@` also begins a verb. `@config` comes before what it is about."""
 
     surface: Surface
-    acting: Acting = field(default_factory=Acting)
+    client: Client = field(default_factory=Client)
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
-        answer = self.surface.call(self.as_host(), tool, arguments)
-        assert answer.failed == refused, answer.text
-        return answer.text
+        text, failed = self.surface.call(self.as_host(), tool, arguments)
+        assert failed == refused, text
+        return text
 
     def as_host(self) -> Call:
         """Return a call as a host makes it, in the session that the tools acted in before."""
-        return Call(open=lambda: self.memory, acting=self.acting)
+        return Call(open=lambda: self.memory, client=self.client)
 
     def elsewhere(self, tool: str, **arguments: Any) -> Any:
         """Call a tool in another project."""
-        answer = self.surface.call(Call(open=lambda: self.memory.acting_on(BANK)), tool, arguments)
-        assert not answer.failed, answer.text
-        return scripts.read(answer.text)
+        text, failed = self.surface.call(Call(open=lambda: self.memory.acting_on(BANK)), tool, arguments)
+        assert not failed, text
+        return scripts.read(text)
 
     def suggest(self, topic: str) -> Record:
         """Have a thread suggested because three sessions mention its topic."""
@@ -50,7 +50,7 @@ class Script(verbs.Script):
 
     def restart(self) -> None:
         """Go on in another session."""
-        self.acting.context = begin(self.memory, implicit=True).context
+        self.client.context = begin(self.memory, implicit=True).context
 
     def read(self, uri: str) -> str:
         server = server_of([self.surface], self.as_host())

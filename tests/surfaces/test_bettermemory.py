@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from holdfast.surfaces.bettermemory import surface
 from holdfast.surfaces.bettermemory import tools as listing
+from holdfast.surfaces.bettermemory.tools import surface
 from holdfast.verbs.memory import Memory
 from tests.surfaces.conftest import Tools
 from tests.surfaces.scripts import scripts_in

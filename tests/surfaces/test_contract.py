@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.offer import check_names, offer_of, with_aliases
+from holdfast.hosts.mcp.protocol import check_names, offer_of, with_aliases
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.surfaces.contract import Contract, parameter_name, read_contract
 from holdfast.surfaces.maps import Row, surface_of
-from holdfast.surfaces.tool import Call, Surface
+from holdfast.surfaces.tool import Call, Surface, parameter_name, read_contract
 from tests.hosts import toy
 from tests.rows import examples
 
@@ -32,19 +31,19 @@ def as_problems(problem: HoldfastError) -> str:
 
 
 @pytest.fixture
-def contract() -> Contract:
+def contract() -> Surface:
     return read_contract(Path(__file__).with_name("shelf"))
 
 
 @pytest.fixture
-def surface(contract: Contract) -> Surface:
+def surface(contract: Surface) -> Surface:
     return surface_of(
         contract, {"lend-book": Row(lend_book)}, memory_for=no_memory, present=as_json, present_error=as_problems
     )
 
 
 def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:
-    return json.loads(surface.call(Call(open=toy.no_memory), name, arguments).text)
+    return json.loads(surface.call(Call(open=toy.no_memory), name, arguments)[0])
 
 
 def test_names_that_python_cannot_have_are_translated() -> None:
@@ -63,8 +62,8 @@ def test_what_is_clearly_meant_is_taken(surface: Surface, given: dict[str, Any],
 
 @examples
 def test_everything_that_is_wrong_is_said_at_once(surface: Surface, given: dict[str, Any], problems: list[str]) -> None:
-    answer = surface.call(Call(open=toy.no_memory), "lend-book", given)
-    assert (answer.failed, json.loads(answer.text)) == (True, problems)
+    text, failed = surface.call(Call(open=toy.no_memory), "lend-book", given)
+    assert (failed, json.loads(text)) == (True, problems)
 
 
 def test_another_name_works_and_is_listed_only_when_asked(surface: Surface) -> None:

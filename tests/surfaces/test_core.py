@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.mcp.offer import tool_to_json
+from holdfast.hosts.mcp.protocol import tool_to_json
 from holdfast.model.event import Actor
 from holdfast.model.kinds import KINDS
 from holdfast.model.text import tokens_of
-from holdfast.surfaces.core import surface
+from holdfast.surfaces.core.tools import surface
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory

@@ -14,7 +14,7 @@ from holdfast.model.record import GLOBAL, Draft
 from holdfast.policy.admission import admit
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.secrets import find as secrets
-from holdfast.surfaces.core import surface
+from holdfast.surfaces.core.tools import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Clean, Memory
 from holdfast.verbs.records.hot import pin
@@ -67,9 +67,9 @@ def test_a_recall_of_ten_hits_takes_few_statements(full: Memory, monkeypatch: py
     ran = _counted(full.store.db, monkeypatch)
     for _ in range(3):  # the first reads what a process remembers; the second and third step from hit to hit
         ran.clear()
-        answer = surface.call(Call(open=lambda: full), "recall", {"query": QUESTION, "budget": 5000})
-        assert not answer.failed
-        assert answer.text.count("Case ") >= 10, answer.text
+        text, failed = surface.call(Call(open=lambda: full), "recall", {"query": QUESTION, "budget": 5000})
+        assert not failed
+        assert text.count("Case ") >= 10, text
         print(*ran, f"{len(ran)} statements", sep="\n")
         assert len(ran) <= MOST_STATEMENTS
 

@@ -22,10 +22,10 @@ UNKNOWN = "01HXYZ123ABC0000000000000A"
 def test_an_error_names_the_tool_that_helps(
     memory: Memory, surface: str, tool: str, arguments: dict[str, object], says: str
 ) -> None:
-    answer = surface_named(surface).call(Call(open=lambda: memory), tool, dict(arguments))
-    assert answer.failed
-    assert says in answer.text
-    assert "holdfast " not in answer.text
+    text, failed = surface_named(surface).call(Call(open=lambda: memory), tool, dict(arguments))
+    assert failed
+    assert says in text
+    assert "holdfast " not in text
 
 
 @each("surface", HINTS)

@@ -8,14 +8,13 @@ from dataclasses import replace
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Waivers
-from holdfast.surfaces.core import surface
+from holdfast.surfaces.core.tools import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
-from holdfast.verbs.truth.compare import PROGRESS
 from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import mark
+from holdfast.verbs.truth.contradictions import PROGRESS, mark
 from tests.conftest import Time
 from tests.rows import missing, of_type
 
@@ -24,9 +23,9 @@ PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns
 
 
 def said(memory: Memory, name: str, **arguments: object) -> str:
-    answer = surface.call(Call(open=lambda: memory), name, arguments)
-    assert not answer.failed, answer.text
-    return answer.text
+    text, failed = surface.call(Call(open=lambda: memory), name, arguments)
+    assert not failed, text
+    return text
 
 
 def forced(memory: Memory, body: str) -> Record:
@@ -49,7 +48,7 @@ def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory
 def test_long_lists_keep_to_their_budget(memory: Memory) -> None:
     memory = replace(memory, classifier=None)  # nothing is compared while it is shown
     pairs = []
-    for number in range(60):
+    for number in range(40):
         one, other = (
             forced(
                 memory, f"Service number {number} of the shop is {owned} by the platform team and runs on Kubernetes."

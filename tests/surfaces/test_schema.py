@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from holdfast.model.errors import Invalid
-from holdfast.surfaces.core import surface
+from holdfast.surfaces.core.tools import surface
 from holdfast.surfaces.schema import check_arguments, schema_of
 from tests.rows import each, examples
 

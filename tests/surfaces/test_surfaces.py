@@ -4,25 +4,24 @@ import inspect
 import json
 import re
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from holdfast.hosts.mcp.offer import surface_folder, written_offer
-from holdfast.hosts.mcp.protocol import Server, server_of
+from holdfast.hosts.mcp.protocol import Server, server_of, surface_folder, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.event import Actor
-from holdfast.surfaces.contract import FILE, parameter_name, read_contract
-from holdfast.surfaces.tool import Call, Tool
+from holdfast.surfaces.tool import CONTRACT, Call, Tool, parameter_name, read_contract
 from holdfast.verbs.memory import Memory
-from tests.rows import each
+from tests.rows import each, sampled
 from tests.surfaces.conftest import Worlds
 from tests.surfaces.examples import EXAMPLES, filled, world
 
 MEMORY = {"actor": Actor(kind="agent", name="claude"), "config": {"starters": False}}
-CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
+CONTRACTED = [name for name in SURFACES if (surface_folder(name) / CONTRACT).exists()]
 TOOLS = [(name, tool) for name in CONTRACTED for tool in surface_named(name).tools.values()]
 EACH_TOOL = each(("name", "tool"), TOOLS)
 
@@ -63,7 +62,7 @@ def test_a_tool_is_described_and_its_schema_is_one(name: str, tool: Tool) -> Non
 
 @EACH_TOOL
 def test_a_row_reads_what_its_contract_names(name: str, tool: Tool) -> None:
-    row = import_module(f"{SURFACES[name]}.tools").ROWS[tool.name]
+    row = import_module(SURFACES[name]).ROWS[tool.name]
     promised = {parameter_name(key) for key in tool.schema["properties"]}
     own = list(inspect.signature(row.verb).parameters.values())[1:]
     needed = {one.name for one in own if one.default is inspect.Parameter.empty and one.kind is not one.VAR_KEYWORD}
@@ -114,7 +113,6 @@ def test_no_argument_of_any_shape_gets_out_as_an_exception(name: str, memory: Me
     server = served(name, memory.acting_in(ids["session"]))
     for tool in surface_named(name).tools.values():
         good = filled(EXAMPLES[name][tool.name], ids)
-        for key in tool.schema["properties"]:
-            for odd in ODD:
-                failed, text = call(server, tool.name, {**good, key: odd})
-                assert text or not failed
+        for key, odd in sampled(product(tool.schema["properties"], ODD), 5):
+            failed, text = call(server, tool.name, {**good, key: odd})
+            assert text or not failed

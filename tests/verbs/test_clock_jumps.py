@@ -132,7 +132,7 @@ def outcome(request: pytest.FixtureRequest, folder: Path, offsets: tuple[float, 
                 if one
             ],
             "hot": [(names[hot.record.id], hot.pinned) for hot in hot_set(memory)],
-            "trust": [round(step.delta, 2) for step in trust_of(memory, script.known["orders"].id).history],
+            "trust": [round(step["delta"], 2) for step in trust_of(memory, script.known["orders"].id)["history"]],
             "threads": [names[thread.record.id] for thread in open_threads(memory)],
             "sessions": sorted((one.title, one.is_open) for one in list_sessions(memory)),
             "found": names[found.hits[0].record.id],
@@ -190,4 +190,4 @@ def test_a_backup_is_kept_although_an_older_one_has_a_later_name(tmp_path: Path,
     store = tmp_path / "store" / "holdfast.db"
     ahead = back_up_store(store, None, keep=1, now="20991231-000000")
     made = back_up_store(store, None, keep=1, now="20260921-000000")
-    assert (made.file.exists(), made.removed) == (True, [ahead.file])
+    assert (made[0].exists(), made[2]) == (True, [ahead[0]])

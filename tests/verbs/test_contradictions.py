@@ -1,8 +1,7 @@
 """Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
 
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.compare import compare
-from holdfast.verbs.truth.contradictions import Disputes, open_contradictions
+from holdfast.verbs.truth.contradictions import Disputes, compare, open_contradictions
 from tests.verbs.scripts import scripts_in
 
 

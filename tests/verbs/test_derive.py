@@ -14,7 +14,7 @@ from holdfast.policy.activity.session_summary import handover
 from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory
 from tests.policy.trails import EXPECTED, FOLDER, events_of, session
-from tests.rows import each
+from tests.rows import WHOLE, each, sampled
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
@@ -58,7 +58,7 @@ STEPS: dict[str, Step] = {
 globals().update(scripts_in(__file__, **STEPS))
 
 
-@each("name", EXPECTED)
+@each("name", sampled(EXPECTED, 4))
 def test_a_recorded_session_is_kept_once_however_often_it_is_derived(memory: Memory, name: str) -> None:
     first = derive(memory, session(name))
     assert len(first.observations) == len(EXPECTED[name])
@@ -82,7 +82,7 @@ def routine(number: int) -> list[HookEvent]:
 
 
 def test_a_hundred_routine_sessions_leave_little_and_nothing_false(memory: Memory) -> None:
-    for number in range(100):
+    for number in range(100 if WHOLE else 30):
         derive(memory, routine(number))
         summarise(memory, routine(number))
     left = [entry.record for entry in records.page(memory.store, Filter(states=("active",)), limit=1_000)]
@@ -91,7 +91,7 @@ def test_a_hundred_routine_sessions_leave_little_and_nothing_false(memory: Memor
     observations = [record for record in left if record.kind == "observation"]
     assert set(Counter(record.title for record in observations).values()) == {1}
     assert [record.text for record in left for guess in GUESSES if guess.rstrip(".") in record.text] == []
-    assert {record.extra.get("count") for record in observations} == {10}
+    assert {record.extra.get("count") for record in observations} == {10 if WHOLE else 3}
 
 
 def test_a_routine_that_is_derived_again_is_not_counted_again(memory: Memory) -> None:
@@ -103,6 +103,6 @@ def test_a_routine_that_is_derived_again_is_not_counted_again(memory: Memory) ->
 
 @each("split", SPLITS)
 def test_no_refuted_guess_of_the_labelled_dialogues_survives(split: str) -> None:
-    judged = judge_dialogues(split)
-    assert judged.false <= 2, judged.wrong  # of 12
+    judged = judge_dialogues(split, 1 if WHOLE else 3)
+    assert judged.false <= (2 if WHOLE else 1), judged.wrong  # of 12, or of a third
     assert judged.recall >= 0.75, judged.wrong

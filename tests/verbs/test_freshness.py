@@ -17,7 +17,7 @@ from holdfast.policy.freshness import details, freshness_text
 from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
-from holdfast.verbs.records.read import MOST_FILES, hydrate
+from holdfast.verbs.records.read import MOST_FILES, history, hydrate
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import Time, keep, make_memory, new_folder
@@ -174,16 +174,16 @@ def test_three_depths(here: Memory, code: Path, git: Git) -> None:
     full = hydrate(here, record.id)
     assert full.commit is not None
     assert (full.commit[0], full.commit[2]) == ("Ann", "many files")
-    assert [event.verb for event in full.history] == ["recorded"]
+    assert [event.verb for event in history(here, record.id)] == ["recorded"]
     assert full.files == ()
     deep = hydrate(here, record.id, "files")
-    assert (deep.files[0].path, deep.files[0].text) == ("app.py", APP)  # as it was then
+    assert (deep.files[0]["path"], deep.files[0]["text"]) == ("app.py", APP)  # as it was then
     many = keep(here, "Everything at once, for the record.", anchors=tuple(files))
     assert len(hydrate(here, many.id, "files").files) == MOST_FILES
     assert hydrate(here, many.id, "files").left_out == tuple(files[MOST_FILES:])
     big = keep(here, "A big file is cut, and says so.", anchors=("big.txt", "f1.txt"))
     cut = hydrate(here, big.id, "files")
-    assert (cut.files[0].cut, cut.left_out) == (100_000, ("f1.txt",))
+    assert (cut.files[0]["cut"], cut.left_out) == (100_000, ("f1.txt",))
     with pytest.raises(Invalid):
         hydrate(here, record.id, "everything")  # type: ignore[arg-type]
 

@@ -32,7 +32,7 @@ from holdfast.verbs.records.lifecycle import (
 from holdfast.verbs.records.project import move
 from holdfast.verbs.records.read import history, uses_of
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
-from holdfast.verbs.truth.compare import compare
+from holdfast.verbs.truth.contradictions import compare
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
 from tests.rows import of_type, refused, rows
@@ -236,7 +236,7 @@ def test_each_action_on_a_memory_can_be_undone(memory: Memory, time: Time, name:
         heat = [(hot.record.id, hot.pinned) for hot in hot_set(memory)]
         return (
             plain(find(memory, record.id).record),
-            round(trust.value, 3),
+            round(trust["value"], 3),
             heat,
             len(uses_of(memory, record.id, limit=9)),
         )

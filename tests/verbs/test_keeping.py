@@ -19,5 +19,5 @@ def test_failures_in_the_background_are_kept_and_bounded(memory: Memory) -> None
     for number in range(60):
         counters.fail(memory.store, "vectors", memory.clock.now(), f"problem {number}")
     found = metrics(memory)
-    assert (found.failures[0].said, found.tallies) == ("problem 59", {"vectors.failed": 60})
+    assert (found["failures"][0].said, found["tallies"]) == ("problem 59", {"vectors.failed": 60})
     assert len(counters.failures(memory.store, 100)) == 50

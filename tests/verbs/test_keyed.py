@@ -37,9 +37,8 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.analyze import activity, patterns
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import begin, saved_in
-from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import open_contradictions
+from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import waiting_counts, waiting_items
@@ -103,9 +102,7 @@ def reports(memory: Memory, known: str, folder: Path) -> dict[str, Callable[[], 
         "pending": lambda: (waiting_records(memory), list_records(memory, everywhere, states=("pending",))),
         "review": lambda: (waiting_items(memory), waiting_counts(memory)),
         "health": lambda: health(memory),
-        "status": lambda: {
-            name: getattr(status(memory), name) for name in ("here", "everywhere", "pending", "projects")
-        },
+        "status": lambda: {name: status(memory)[name] for name in ("here", "everywhere", "pending", "projects")},
         "projects": lambda: projects(memory),
         "days": lambda: (saved_by_day(memory), saved_by_day(memory, everywhere=True)),
         "activity": lambda: (activity(memory), patterns(memory)),
@@ -176,7 +173,7 @@ def test_items_move_with_their_project_and_keep_their_kind_in_an_export(
         import_lines(other, lines)
         assert {record.id: record.kind for record in keyed.under(other, SYSTEM)} == {one.id: "item" for one in made}
         assert list_records(other, Query(text="")).total == 1
-    assert len(move(memory, memory.project, "example.org/acme/pay").records) == len(ITEMS) + 1
+    assert len(move(memory, memory.project, "example.org/acme/pay")["records"]) == len(ITEMS) + 1
     pay = memory.acting_on("example.org/acme/pay")
     assert (len(list(keyed.under(pay, SYSTEM))), list_records(pay, Query(text="")).total) == (len(ITEMS), 1)
     assert not [name for name in memory.store.projects() if "item" in name]

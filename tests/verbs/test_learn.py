@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.history import GitHistory
+from holdfast.adapters.git import GitHistory
 from holdfast.model.errors import Invalid
 from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
@@ -70,6 +70,7 @@ STEPS: dict[str, Step] = {
     "learn": lambda script, given: learned(script, **given),
     "commit": lambda script, given: committed(script, **given),
     "git": lambda script, given: a_day_later(script, **given),
+    "learned_up_to": lambda script, _: script.memory.store.setting(f"learned {script.memory.project}"),
 }
 globals().update(scripts_in(__file__, **STEPS))
 

@@ -6,7 +6,7 @@ from holdfast.engine.views import usage
 from holdfast.model.errors import NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.surfaces.gitmem.verbs import search_lessons
+from holdfast.surfaces.gitmem.tools import search_lessons
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.read import called, get, recent_lessons
 from holdfast.verbs.search import observations
@@ -93,7 +93,7 @@ def test_lessons_are_found_by_kind_and_severity_or_by_id(memory: Memory) -> None
     assert [hit.record.id for hit in search_lessons(memory, "migrations", kinds=("win",)).hits] == [win.id]
     assert [hit.record.id for hit in search_lessons(memory, "migrations", severity="high").hits] == [scar.id]
     assert [hit.record.id for hit in search_lessons(memory, scar.id[:10]).hits] == [scar.id]
-    assert usage.shown_in(memory.store, memory.actor.session) == []
+    assert usage.shown(memory.store, memory.actor.session) == []
 
 
 def test_what_was_learned_lately_is_listed_latest_first(memory: Memory, time: Time) -> None:

@@ -263,7 +263,7 @@ def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(memory: 
     ]  # fmt: skip
     assert [find(memory, event.id).record.state for event in events[2:]] == ["active", "pending", "retired"]
     assert {event.about for event in audit(memory, verb="redacted")} == {event.id for event in events}
-    told = metrics(memory).tallies
+    told = metrics(memory)["tallies"]
     assert {name for name in told if name.startswith("redacted.")} == {
         "redacted.journal", "redacted.trail", "redacted.outputs", "redacted.failures", "redacted.settings", "redacted.transcripts",
     }  # fmt: skip

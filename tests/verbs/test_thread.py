@@ -8,7 +8,7 @@ from holdfast.engine.views import usage
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.surfaces.gitmem.verbs import Use, note_use, reflect, scar_called
+from holdfast.surfaces.gitmem.tools import note_use, reflect, scar_called
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.scars import Answer, answer
@@ -37,7 +37,7 @@ def shown(memory: Memory) -> list[Record]:
 
 
 def outcomes(memory: Memory, record: Record) -> Counter[str]:
-    return Counter(use.outcome for use in usage.since(memory.store, [record.id], ""))
+    return Counter(use.outcome for use in usage.uses(memory.store, [record.id]))
 
 
 def test_a_reflection_says_how_it_went_and_answers_what_nobody_answered(memory: Memory, shown: list[Record]) -> None:
@@ -66,13 +66,19 @@ def test_a_reflection_needs_evidence_and_a_scar_that_was_shown(memory: Memory, s
 
 def test_a_use_is_counted_once_however_often_it_is_told(memory: Memory, shown: list[Record]) -> None:
     answer(memory, [Answer(scar=shown[0].id, decision="APPLYING", evidence=EVIDENCE)])
-    use = Use(scar=shown[0].id, reference="explicit", context="Rehearsed.", succeeded=True, issue="SHOP-1")
-    first = note_use(memory, use)
-    assert note_use(memory, use) == first
+    use = {
+        "scar_id": shown[0].id,
+        "reference_type": "explicit",
+        "reference_context": "Rehearsed.",
+        "issue_id": "SHOP-1",
+    }
+    first = note_use(memory, **use, execution_successful=True)
+    assert note_use(memory, **use, execution_successful=True) == first
     assert outcomes(memory, shown[0]) == {"applied": 1, "succeeded": 1}
-    note_use(memory, Use(scar=shown[1].title, reference="none"))
+    note_use(memory, scar_identifier=shown[1].title, reference_type="none")
     assert outcomes(memory, shown[1]) == {"ignored": 1}
-    refused(Invalid, note_use, memory, Use(scar=shown[1].id, reference="loosely"), says="not a reference_type")
+    other = {"scar_id": shown[1].id, "reference_type": "loosely"}
+    refused(Invalid, note_use, memory, **other, says="not a reference_type")
 
 
 def test_a_scar_is_meant_by_id_title_or_words_of_its_own(memory: Memory, shown: list[Record]) -> None:

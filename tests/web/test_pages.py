@@ -13,13 +13,13 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import user_file
 from holdfast.engine.raw import trail
-from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
+from holdfast.hosts.hooks.hook import activity_of
 from holdfast.hosts.simulator import simulate
 from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import Badge, badge, cited_by
 from holdfast.hosts.web.pages.code import parts_of
 from holdfast.hosts.web.pages.insights import nice
+from holdfast.hosts.web.pages.record import badge, cited_by
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.trail import HookEvent
@@ -136,7 +136,10 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(tmp_path, memory.project))
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-        assert badge(freshness(memory, [record])[record.id]) == Badge(state="fresh", why="The cited code is unchanged.")
+        assert badge(freshness(memory, [record])[record.id]) == {
+            "state": "fresh",
+            "why": "The cited code is unchanged.",
+        }
         assert [line for _, line in cited_by(memory, record)[0].lines] == [
             '<span class="h-k">def</span> <span class="h-nf">pay</span>(amount):',
             '    <span class="h-k">return</span> amount * LIMIT',

@@ -1,23 +1,24 @@
 """Read-only access to the code that a session works on, through git and the file system."""
 
+import hashlib
 import json
 import logging
 import os
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from holdfast.adapters import history
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
-from holdfast.adapters.source import GONE, UNKNOWN, File, Unreadable, defined, look, only
+from holdfast.adapters.source import GONE, UNKNOWN, File, Unreadable, defined, look
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant
-from holdfast.model.ports import BranchStatus, Checkout, Earlier, Evidence
+from holdfast.model.ports import BranchStatus, Checkout, Earlier
 from holdfast.model.record import Origin
 from holdfast.model.scope import is_network_address, project_of_remote, without_userinfo
 
@@ -33,6 +34,8 @@ MOST_TOUCHES = 300
 FEW, MOST_SEARCHED = 15, 500  # files that mention a name
 _LOG = ("log", "--no-color", "--no-renames", "--ignore-missing", "--raw", "--no-abbrev")
 _RAW = re.compile(r":\d+ \d+ (?P<before>[0-9a-f]+) (?P<after>[0-9a-f]+) \w\d*\t(?P<path>[^\t\n]+)")
+MOST_COMMITS = 400  # searched for a squashed one
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _KEYWORDS = "def|class|func|fn|function|interface|struct|enum|type|const|let|var|trait|impl|module|static"
 
 
@@ -46,14 +49,12 @@ class _Checkout(NamedTuple):
 
 
 class GitCheckout(Checkout):
-    """A folder, in git or not; answers are cached. Its identity is the remote, else the path.
-
-    `name` is the user's name for this folder; `known` is the file that lists the user's checkouts and their identities.
-    """
+    """A folder, in git or not; answers are cached. Its identity is the remote, else the path."""
 
     def __init__(self, folder: Path, name: str = "", known: Path | None = None) -> None:
+        # The user's name for it, and the file that lists the user's checkouts and their identities.
         self._folder, self._name, self._known = folder, name, known
-        self._asked_at: tuple[int, ...] = ()
+        self._asked_at: tuple[str, ...] = ()
         self._origin = Origin()
         self._noted = set[str]()
         self._touches: dict[tuple[str, str, tuple[tuple[str, ...], ...]], list[Touch]] = {}
@@ -61,14 +62,12 @@ class GitCheckout(Checkout):
         self._looked: dict[tuple[str, CodeMark | None], tuple[str, CodeMark]] = {}  # with the state of the file
 
     def project(self) -> str:
-        """Return the user's name for it, else host/owner/name of the remote, else the path of the main worktree or folder."""
         return self._name or self._remote or str(self._root)
 
     def address(self) -> str:
         return self._remote_url or str(self._root)
 
     def doubt(self) -> str:
-        """Return why the address of the remote is no identity, if it looks like one; "" otherwise."""
         if self._name or self._remote or not is_network_address(self._remote_url):
             return ""
         address = without_userinfo(self._remote_url)
@@ -90,7 +89,6 @@ class GitCheckout(Checkout):
             log.warning("the list of checkouts was not updated: %s", problem)
 
     def earlier(self, *, by_history: bool = False) -> list[Earlier]:
-        """Return the other identities that this checkout had here or before it was moved, or those with the same first commit."""
         if not (known := self._checkouts()):
             return []
         mine, now, born = str(self._root), self.project(), self._born
@@ -104,7 +102,7 @@ class GitCheckout(Checkout):
             if here or moved or (first and each.first == first):
                 # A path is the identity of this folder alone; a remote may be that of other checkouts, too.
                 certain = here and moved and each.project == mine and bool(self._remote) and is_new
-                why: Evidence = "here" if here else "moved" if moved else "history"
+                why: Literal["here", "moved", "history"] = "here" if here else "moved" if moved else "history"
                 found[each.project] = Earlier(project=each.project, why=why, certain=certain)
         return list(found.values())
 
@@ -118,12 +116,10 @@ class GitCheckout(Checkout):
     @cached_property
     def _born(self) -> int:
         """When git's folder was made (ns), from its oldest file: it stays when the folder is moved, and no clone ships it. 0 outside git."""
-        if not self._facts:
-            return 0
-        try:
-            return min(entry.stat(follow_symlinks=False).st_mtime_ns for entry in os.scandir(self._facts[1]))
-        except (OSError, ValueError):
-            return 0
+        with suppress(OSError, ValueError):
+            if self._facts:
+                return min(entry.stat(follow_symlinks=False).st_mtime_ns for entry in os.scandir(self._facts[1]))
+        return 0
 
     def _first_commit(self) -> str:
         """Return the first commit; "" without one, in a shallow clone, and if git takes too long."""
@@ -132,14 +128,11 @@ class GitCheckout(Checkout):
         return commits[-1] if commits and not (self._facts and (self._facts[1] / "shallow").exists()) else ""
 
     def origin(self) -> Origin:
-        """Return the branch, the worktree (only if it is a linked one) and the commit."""
         if not self._facts:
             return Origin()
-        try:  # the times of HEAD and its reflog tell when HEAD last moved
-            moved = tuple((self._facts[2] / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
-        except OSError:
-            moved = ()
-        if not moved or moved != self._asked_at:
+        # The times of HEAD and its reflog tell when HEAD last moved.
+        moved = tuple(state_of(self._facts[2] / name) for name in ("HEAD", "logs/HEAD"))
+        if not all(moved) or moved != self._asked_at:
             (top, common, _), self._asked_at = self._facts, moved
             self._origin = Origin(
                 branch=self._ask("symbolic-ref", "--quiet", "--short", "HEAD"),
@@ -152,17 +145,13 @@ class GitCheckout(Checkout):
         return bool(self._facts)
 
     def top(self) -> Path:
-        """Return the top folder of this worktree; outside git the folder itself."""
         return self._facts[0] if self._facts else self._folder
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
-        """Return the author times of the commits since an instant, of these paths or of all; None if git fails."""
-        narrowed = ["--", *paths] if paths else []
-        listing = self._ask_git("log", "--format=%at", f"--since={at}", "HEAD", *narrowed)
+        listing = self._ask_git("log", "--format=%at", f"--since={at}", "HEAD", "--", *paths)
         return None if listing is None else [made for line in listing.split() if (made := instant(int(line))) > at]
 
     def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
-        """Look up cited places in the current files or at a commit; those not reached within 0.5 s are unknown."""
         until, marks = time.monotonic() + SNAPSHOT_SECONDS, dict[str, CodeMark]()
         for anchor, mark in cited.items():
             place = parse_anchor(anchor)
@@ -184,10 +173,6 @@ class GitCheckout(Checkout):
         return CodeSnapshot(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
-        """Return the commits since an instant that touched files, newest first; None if git does not answer.
-
-        For each file the commits go back to where it had one of the cited contents.
-        """
         if not self._facts:
             return None
         key = (self.origin().commit, since, tuple(sorted((path, *sorted(blobs)) for path, blobs in cited.items())))
@@ -198,10 +183,7 @@ class GitCheckout(Checkout):
         return self._touches[key]
 
     def _read_touches(self, cited: Mapping[str, Collection[str]], since: str, seconds: float) -> list[Touch] | None:
-        """Read the log until every file had its cited content.
-
-        Given a commit to stop at, git would walk all the way to it before printing anything.
-        """
+        # Read until every file had its cited content: with a commit to stop at, git would walk to it before it prints.
         wanted = {(path, blob) for path, blobs in cited.items() for blob in blobs}
         span = ("--format=%x1e%H%x1f%an%x1f%at%x1f%s", f"--max-count={MOST_TOUCHES}", f"--since={since}", "HEAD", "--")
         found, started, head = list[Touch](), time.monotonic(), ["", "", "0", ""]
@@ -224,10 +206,9 @@ class GitCheckout(Checkout):
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
         query, place = "\n".join(blobs).encode() + b"\n", parse_anchor(anchor)
         batch = git(self.top(), "cat-file", "--batch", stdin=query, seconds=QUICK_SECONDS) if self._facts else None
-        return {blob: look(place, only(place.path, raw)) for blob, raw in objects(batch or b"").items()}
+        return {blob: look(place, {place.path: raw}.get) for blob, raw in objects(batch or b"").items()}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        """Return the new paths of files that git detects as renamed since the common ancestor of commits, by old path."""
         commits = sorted({commit for commit in since if re.fullmatch(r"[0-9a-f]{7,64}", commit)})
         base = commits[0] if commits else ""
         if len(commits) > 1:
@@ -242,13 +223,8 @@ class GitCheckout(Checkout):
                     places[path] = new
         return {path: place for path, place in places.items() if place}
 
-    def defining(self, name: str, extension: str) -> list[str]:
-        return self._files_defining([name], extension)
-
-    def _files_defining(self, names: Sequence[str], extension: str = "", seconds: float = QUICK_SECONDS) -> list[str]:
-        """Return the tracked files, of a kind or all, in which one of the names may be defined."""
-        parts = (name.split(".") for name in names)
-        last = sorted({part[0] if part[0][:1].isupper() else part[-1] for part in parts})
+    def defining(self, names: Sequence[str], extension: str = "", seconds: float = QUICK_SECONDS) -> list[str]:
+        last = sorted({name.partition(".")[0] if name[:1].isupper() else name.rpartition(".")[2] for name in names})
         kind = ["--", f"*.{extension}"] if extension else []
         # Plain words are found a hundred times faster than a pattern, which is only needed where many files have them.
         plain = [argument for name in last for argument in ("-e", name)]
@@ -261,10 +237,9 @@ class GitCheckout(Checkout):
         return (self._ask_git(*asked, seconds=seconds) or "").splitlines()
 
     def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Return the anchors of all definitions that each name may mean, in these files or, if none are passed, in all."""
         until = time.monotonic() + RESOLVE_SECONDS
         if not paths and self._facts and names:
-            paths = self._files_defining(names, seconds=RESOLVE_SECONDS)[:MOST_DEFINING]
+            paths = self.defining(names, seconds=RESOLVE_SECONDS)[:MOST_DEFINING]
         found: dict[str, list[str]] = {name: [] for name in names}
         for path in paths:
             file = self._read(path, "")
@@ -277,7 +252,6 @@ class GitCheckout(Checkout):
         return found
 
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
         paths = {name: name for name in names if isinstance(self._read(name, ""), bytes)}
         other = [name for name in names if name not in paths]
         patterns = [f":(glob)**/{name}" for name in other if not set(name) & set("*?[")]
@@ -288,14 +262,12 @@ class GitCheckout(Checkout):
         return paths
 
     def files(self) -> list[str] | None:
-        """Return the tracked files; None if this is no repository, or git does not answer."""
         listing = self._ask_git("ls-files", "-z")
-        return None if listing is None else [path for path in listing.split("\0") if path]
+        return None if listing is None else list(filter(None, listing.split("\0")))
 
     def content(self, what: str) -> bytes | None:
-        if not self._facts or what.startswith("-"):
-            return None
-        return git(self.top(), "cat-file", "blob", what, seconds=QUICK_SECONDS)
+        is_asked = self._facts and not what.startswith("-")
+        return git(self.top(), "cat-file", "blob", what, seconds=QUICK_SECONDS) if is_asked else None
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
         line = self._ask_git("log", "-1", "--format=%an%x1f%at%x1f%s", commit, "--") if is_object(commit) else None
@@ -307,17 +279,12 @@ class GitCheckout(Checkout):
     def files_of(self, commit: str) -> list[str]:
         asked = ("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", commit, "--")
         names = self._ask_git(*asked) if is_object(commit) else ""
-        return [name for name in (names or "").split("\0") if name]
+        return list(filter(None, (names or "").split("\0")))
 
     def tips(self) -> dict[str, str]:
-        """Return the commit that each branch points to, local or as last fetched; a local branch takes precedence."""
-        listing = self._ask_git("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes", "refs/heads")
-        commits = {}
-        for line in (listing or "").splitlines():
-            commit, _, name = line.partition(" ")
-            short = name.removeprefix("refs/heads/")
-            commits[short if short != name else name.removeprefix("refs/remotes/").partition("/")[2]] = commit
-        return commits
+        asked = ("for-each-ref", "--sort=-refname", "--format=%(objectname) %(refname)")  # local branches last
+        refs = (line.split(" ", 1) for line in (self._ask_git(*asked, "refs/remotes", "refs/heads") or "").splitlines())
+        return {name.split("/", 2 if name.startswith("refs/heads/") else 3)[-1]: commit for commit, name in refs}
 
     def merge_base(self, other: str) -> str:
         return self._ask("merge-base", "HEAD", other) or self._ask("merge-base", "HEAD", f"origin/{other}")
@@ -328,21 +295,15 @@ class GitCheckout(Checkout):
 
     @cached_property
     def default_branch(self) -> str:
-        """The branch that others are merged into: the remote's default, else main or master."""
-        remote_head = self._ask_git("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
-        if remote_head:
-            return remote_head.strip().removeprefix("origin/")
-        names = self.tips()
-        return next((name for name in ("main", "master", "trunk") if name in names), "")
+        if head := self._ask_git("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"):
+            return head.strip().removeprefix("origin/")
+        return next(filter(self.tips().get, ("main", "master", "trunk")), "")
 
     def changed(self) -> list[str]:
-        """Return the files that commits of this branch changed since it left the default branch.
-
-        Working files are not compared: git would run the filters that a repository names.
-        """
+        # Working files are not compared: git would run the filters that a repository names.
         base = self.merge_base(self.default_branch) if self._facts and self.default_branch else ""
         found = self._ask_git("diff-tree", "-r", "--name-only", "-z", base, "HEAD") if base else ""
-        return [name for name in (found or "").split("\0") if name]
+        return list(filter(None, (found or "").split("\0")))
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         there, here = self.tips(), self.origin().commit
@@ -350,16 +311,35 @@ class GitCheckout(Checkout):
         # Computed once for each HEAD: comparing patches is slow.
         wanted = {end for end in ends.values() if end and (here, end) not in self._held}
         if wanted and self._facts:
-            found = history.contained_in_head(self.top(), wanted)
-            self._held |= {(here, end): held for end, held in found.items()}
+            self._held |= {(here, end): is_held for end, is_held in self._contained(wanted).items()}
+        held = {name: self._held.get((here, end)) for name, end in ends.items()}
+        known: Mapping[bool | None, BranchStatus] = {True: "merged", None: "unknown"}
+        return {name: known.get(is_held, "open" if name in there else "gone") for name, is_held in held.items()}
 
-        def status(held: bool | None, *, alive: bool) -> BranchStatus:
-            return "unknown" if held is None else "merged" if held else "open" if alive else "gone"
+    def _contained(self, commits: Collection[str]) -> dict[str, bool | None]:
+        """Return for each commit whether HEAD contains its changes: as it is, cherry-picked one by one, or squashed; None if unknown."""
+        named = {commit for commit in commits if is_object(commit)}
+        listed = self._ask_git("cat-file", "--batch-check=%(objectname)", stdin="\n".join(sorted(named)))
+        present = {line for line in (listed or "").splitlines() if " " not in line}
+        unmerged = self._ask_git("rev-list", *sorted(present), "^HEAD", "--") if present else ""
+        if listed is None or unmerged is None:
+            return dict.fromkeys(commits)
+        outside = {*unmerged.split(), *(named - present)}
+        return dict.fromkeys(commits) | {each: each not in outside or self._squashed(each) for each in named}
 
-        return {name: status(self._held.get((here, end)), alive=name in there) for name, end in ends.items()}
+    def _squashed(self, end: str) -> bool | None:
+        base = (self._ask_git("merge-base", "HEAD", end) or "").strip()
+        wanted = self._ask_git("diff", *_PLAIN, base, end) if base else None  # its commits may not be here
+        if not wanted:
+            return None if wanted is None else True  # nothing beyond the base, or no answer
+        command = ("log", "-p", "--no-merges", *_PLAIN, "--format=%x1e", f"--max-count={MOST_COMMITS}")
+        since, own = (self._ask_git(*command, f"{base}..{tip}") for tip in ("HEAD", end))
+        if since is None or own is None:
+            return None
+        there, here = ({_patch_id(patch) for patch in log.split("\x1e")[1:]} for log in (since, own))
+        return _patch_id(wanted) in there or here <= there  # as one commit, or one by one
 
     def _read(self, path: str, at: str) -> File:
-        """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
             if at and (self.top() / path).resolve().is_relative_to(self.top().resolve()):
                 return self.content(f"{at}:{path}")
@@ -400,13 +380,18 @@ class GitCheckout(Checkout):
         return self._fetched_from(first.removeprefix("remote.").removesuffix(".url")) if first else ""
 
     def _fetched_from(self, remote: str) -> str:
-        url = git_text(self._folder, "ls-remote", "--get-url", "--", remote)
-        return (url or "").removesuffix("\n")
+        return (git_text(self._folder, "ls-remote", "--get-url", "--", remote) or "").removesuffix("\n")
 
-    def _ask_git(self, *question: str, seconds: float = QUICK_SECONDS) -> str | None:
+    def _ask_git(self, *question: str, seconds: float = QUICK_SECONDS, stdin: str = "") -> str | None:
         """Return the output of git in the top folder; None if it fails, and outside git."""
-        return git_text(self.top(), *question, seconds=seconds) if self._facts else None
+        return git_text(self.top(), *question, seconds=seconds, stdin=stdin) if self._facts else None
 
     def _ask(self, *question: str, seconds: float = GIT_SECONDS) -> str:
         """Return the output of git in the folder, stripped; "" if it fails."""
         return (git_text(self._folder, *question, seconds=seconds) or "").strip()
+
+
+def _patch_id(patch: str) -> str:
+    """Return a hash of a patch's changes regardless of line numbers, like `git patch-id` but for many patches at once."""
+    changes = [line for line in patch.splitlines() if line.startswith(("diff --git", "+", "-"))]
+    return hashlib.sha256("".join("".join(line.split()) for line in changes).encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Ask the HTTP endpoint of a model, once, and return the outcome as a value."""
+"""Ask the HTTP endpoint of a model once, and embed texts with one that speaks the OpenAI embeddings API."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,10 +10,14 @@ from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.config import Config
+from holdfast.model.errors import EmbedderError
+from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.observer import RateLimited, Rejected, Reply, TimedOut, Unreachable
+from holdfast.model.ports import Encoded
 
-LARGEST = 2_000_000  # bytes of an answer
+LARGEST, LARGEST_VECTORS = 2_000_000, 100_000_000  # bytes of an answer
+SECONDS, BATCH = 30.0, 64  # of an embedder
 LATER = (429, 529)
 LONGEST_SAID = 300
 
@@ -24,7 +28,6 @@ class _Stay(HTTPRedirectHandler):
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Treat a redirect as the final answer."""
         del req, fp, code, msg, headers, newurl
 
 
@@ -49,12 +52,9 @@ def post(
 
 def _refused(problem: HTTPError) -> Reply:
     text = problem.read(LARGEST).decode(errors="replace")
-    try:
-        error = parse_json(text)["error"]
-        message = str(error.get("message") if isinstance(error, dict) else error)
-    except (ValueError, KeyError, TypeError):
-        message = " ".join(text.split())
-    message = f"{problem.code}: {message}"[:LONGEST_SAID]
+    answer = json_or_none(text)
+    error = answer["error"] if isinstance(answer, dict) and "error" in answer else " ".join(text.split())
+    message = f"{problem.code}: {error.get('message') if isinstance(error, dict) else error}"[:LONGEST_SAID]
     if problem.code not in LATER:
         return Unreachable(said=message) if problem.code >= 500 else Rejected(said=message)
     after, seconds = (problem.headers.get("retry-after") or "").strip(), 0.0  # a number of seconds, or a date
@@ -62,3 +62,49 @@ def _refused(problem: HTTPError) -> Reply:
         is_number = after.replace(".", "", 1).isdecimal()
         seconds = float(after) if is_number else (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds()
     return RateLimited(seconds=max(0.0, seconds), said=message)
+
+
+class HttpEmbedder:
+    """Calls the endpoint in batches. Its size is known after the first answer."""
+
+    def __init__(self, config: Config) -> None:
+        self.name, self.size = f"http:{config.embedder_model}", 0
+        self.earlier: Sequence[str] = ()
+        self.floor, self.ceiling = config.embedder_floor, config.embedder_ceiling
+        self.center = 0.0  # not known for this model
+        self._url, self._config = config.embedder_url.rstrip("/") + "/embeddings", config
+
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
+        import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
+
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            rows.extend(self._ask(list(texts[start : start + BATCH])))
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except ValueError as problem:
+            raise EmbedderError(f"{self._url} did not return vectors.") from problem
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise EmbedderError(f"{self._url} returned vectors of unequal or unusable shape.")
+        self.size = vectors.shape[1]
+        units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return [Encoded(vector=unit) for unit in units]
+
+    def knows(self, word: str) -> bool:  # noqa: ARG002
+        return False
+
+    def _ask(self, texts: list[str]) -> list[list[float]]:
+        key = self._config.embedder_key
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        body = {"model": self._config.embedder_model, "input": texts}
+        answer = post(self._url, body, headers, seconds=SECONDS, largest=LARGEST_VECTORS)
+        problem = "" if isinstance(answer, dict) else getattr(answer, "said", "it took too long")
+        try:
+            rows = sorted(answer["data"], key=lambda row: int(row.get("index", 0))) if isinstance(answer, dict) else []
+            vectors = [row["embedding"] for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            problem = str(error)
+        if problem:
+            hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
+            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)
+        return vectors

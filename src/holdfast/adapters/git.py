@@ -1,4 +1,4 @@
-"""Run git with a timeout. It never prompts, only uses the repository of the folder, and runs no program that its settings name."""
+"""Run git with a timeout: it never prompts, only uses the folder's repository, and runs no program that its settings name."""
 
 import os
 import re
@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from holdfast.model.errors import HoldfastError, ReplicaError
+from holdfast.model.errors import HoldfastError, Invalid, ReplicaError
+from holdfast.model.ids import instant
+from holdfast.model.ports import Commit
 
 GIT_SECONDS = 5.0
 QUICK_SECONDS = 1.0  # for questions on the way to every result
@@ -17,25 +20,23 @@ SLOW_SECONDS, NETWORK_SECONDS = 60.0, 120.0  # for reading everything, and for f
 DEFAULT_IDENT = "Holdfast <holdfast@localhost>"
 LATE = 124  # the exit code of a git that took too long
 # Git hooks set these to their own repository; ours is the one of the folder.
-_REPOSITORY_VARIABLES = frozenset(
-    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
-)
-
+_ITS_OWN = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
 # A folder that looks like the inside of a repository can be committed to another: git must not take its settings. The rest
 # keeps git from running programs that the settings of an unpacked repository name.
 _SAFE = (
-    "core.quotePath=false",
-    "safe.bareRepository=explicit",
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "protocol.ext.allow=never",
+    *("core.quotePath=false", "safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null"),
+    *("log.showSignature=false", "protocol.ext.allow=never"),
 )
+WHO = "an <%ae>"  # the author of a commit in a format of log; git removes angle brackets and line ends from names
 _REMOTE_COMMANDS = frozenset({"fetch", "push"})
 # Objects missing from a partial clone are not fetched: reading needs no network, and the remote may name a program.
 _OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
-
+LONGEST_BODY, MOST_FILES = 5_000, 200
+LONGEST_CHANGELOG = 1_000_000
+_CHANGELOG = re.compile(r"(?i)(docs/)?(change(s|log)|history|news|releases?([-_]notes)?)\.(md|rst|txt|markdown)")
+_HISTORY = ("--no-merges", "--no-renames", "--name-only", "--format=%x1e%H%x1f%at%x1f%an%x1f%s%x1f%b%x1f")
 _OBJECT = re.compile(r"[0-9a-fA-F]{4,64}")
+_NAME = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def is_object(name: str) -> bool:
@@ -43,17 +44,20 @@ def is_object(name: str) -> bool:
     return _OBJECT.fullmatch(name) is not None
 
 
+def one_line(text: str) -> str:
+    """Return a text as one line of printable characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def run_git(
     folder: Path, *arguments: str, stdin: bytes = b"", seconds: float = GIT_SECONDS
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git in a folder and return the finished process; raises OSError if git is not installed."""
-    command = _command(folder, arguments)
     try:
-        return subprocess.run(  # noqa: S603
-            command, input=stdin, capture_output=True, env=_environment(arguments[0]), timeout=seconds, check=False
-        )
+        call = _call(folder, arguments)
+        return subprocess.run(**call, input=stdin, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, LATE, b"", b"git took too long")
+        return subprocess.CompletedProcess(arguments, LATE, b"", b"git took too long")
 
 
 def git(folder: Path, *arguments: str, seconds: float = GIT_SECONDS, stdin: bytes = b"") -> bytes | None:
@@ -88,9 +92,8 @@ def objects(batch: bytes) -> dict[str, bytes]:
 @contextmanager
 def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterator[bytes]]:
     """Yield git's output line by line; leaving the context stops git, and so does the timeout."""
-    with subprocess.Popen(  # noqa: S603
-        _command(folder, arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(arguments[0])
-    ) as process:
+    call = _call(folder, arguments)
+    with subprocess.Popen(**call, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         late = threading.Timer(seconds, process.kill)
         late.start()
         try:
@@ -141,15 +144,24 @@ class Repository:
         """True if a commit is another or its ancestor."""
         return earlier == later or self.run("merge-base", "--is-ancestor", earlier, later).returncode == 0
 
-    def ident(self) -> str:
-        """Return the committer that git is configured with."""
-        ident_ = self.attempt("var", "GIT_COMMITTER_IDENT")
-        return ident_.rsplit(" ", 2)[0] if ident_ else DEFAULT_IDENT
-
     def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of objects, read in a single call; missing ones are left out."""
         query = "\n".join(dict.fromkeys(names)).encode()
         return objects(self.ask_bytes("cat-file", "--batch", stdin=query)) if query else {}
+
+    def notes(self, tip: str, largest: int) -> list[tuple[str, str]]:
+        """Return blob and path of every note of a commit; raise an error for one that is too large."""
+        # Only a path that is an object name is a note: no foreign name is ever passed to git, no oversized blob unpacked.
+        notes = list[tuple[str, str]]()
+        for entry in filter(None, self.ask_bytes("ls-tree", "-r", "-z", "--long", tip).split(b"\0")):
+            head, _, path = entry.partition(b"\t")
+            _, sort, blob, size = head.decode().split()
+            if sort == "blob" and _NAME.fullmatch(path.replace(b"/", b"")):
+                if int(size) > largest:
+                    hint, much = "`git notes remove` removes it.", f"more than {largest:,} bytes ({int(size):,} bytes)"
+                    raise self._error(f"The note {blob[:10]} has {much}.", hint=hint)
+                notes.append((blob, path.decode()))
+        return notes
 
     def files(self, commit: str, *places: str) -> dict[str, str] | None:
         """Return the blob of each regular file in folders at a commit, by path; None if git cannot list them."""
@@ -192,11 +204,46 @@ def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
     return (errors or lines or [f"exit code {done.returncode}"])[0].removeprefix("fatal: ").strip()
 
 
-def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:
-    return ["git", "-C", str(folder), *(word for setting in _SAFE for word in ("-c", setting)), *arguments]
+def _call(folder: Path, arguments: tuple[str, ...]) -> dict[str, Any]:
+    own = {name: value for name, value in os.environ.items() if name not in _ITS_OWN}
+    limits = {} if arguments[0] in _REMOTE_COMMANDS else _OFFLINE
+    return {
+        "args": ["git", "-C", str(folder), *(word for setting in _SAFE for word in ("-c", setting)), *arguments],
+        "env": {**own, **limits, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+    }
 
 
-def _environment(command: str) -> dict[str, str]:
-    own = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
-    limits = {} if command in _REMOTE_COMMANDS else _OFFLINE
-    return {**own, **limits, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+class GitHistory(Repository):
+    """The commits around a folder, bounded."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, Invalid)
+
+    def head(self) -> str:
+        if self.attempt("rev-parse", "--git-dir") is None:
+            raise Invalid("There is no git repository here.", hint="Run it inside the repository to learn from.")
+        return super().head()
+
+    def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
+        if not (head := self.head()):
+            return []
+        # If `after` was rewritten or never fetched, history is read from the beginning.
+        known = bool(after) and self.attempt("cat-file", "-e", f"{after}^{{commit}}") is not None
+        wanted = [*([f"--since={since}"] if since else []), f"{after}..{head}" if known else head, "--"]
+        log = self.attempt("log", *_HISTORY, f"--max-count={limit}", *wanted, errors="replace")
+        if log is None:
+            raise Invalid("git could not read the history.", hint="Run `git log` in this folder to see why.")
+        commits = []
+        for entry in log.split("\x1e")[1:]:
+            hash_, at, author, subject, body, names = entry.split("\x1f", 5)
+            files = [name for name in names.splitlines() if name.strip()]
+            # A date with an impossible time zone has a readable epoch.
+            facts = {"hash": hash_, "at": instant(int(at)), "author": author, "subject": subject.strip()}
+            commits.append(Commit(**facts, body=body.strip()[:LONGEST_BODY], files=tuple(files[:MOST_FILES])))
+        return commits
+
+    def changelog(self) -> tuple[str, str]:
+        asked = ("ls-tree", "--name-only", "--full-tree", "HEAD", "--", "./", "docs/")
+        path = next(filter(_CHANGELOG.fullmatch, (self.attempt(*asked) or "").splitlines()), "")
+        text = self.attempt("show", f"HEAD:{path}", errors="replace") if path else None
+        return (path, text[:LONGEST_CHANGELOG]) if text else ("", "")

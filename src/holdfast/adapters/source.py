@@ -1,12 +1,9 @@
-"""Look at cited places in source text: whether each exists, its content, and where the cited part is now if it moved.
-
-Python is read with its own parser, other languages with tree-sitter grammars that are loaded on demand.
-"""
+"""Look at cited places in source text, with Python's parser or a grammar: whether each exists, its content, where it is now."""
 
 import ast
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -17,10 +14,8 @@ from holdfast.model.anchor import Anchor, CodeMark, bare_value
 from holdfast.model.patterns import tables
 
 _TABLES = tables(__file__)
-_COMMENTS, _GRAMMARS = (
-    {extension: how for extensions, how in _TABLES[name] for extension in extensions.split()}
-    for name in ("comments", "grammars")
-)
+_COMMENTS = {extension: pattern for names, pattern in _TABLES["comments"] for extension in names.split()}
+_GRAMMARS = {extension: grammar for names, grammar in _TABLES["grammars"] for extension in names.split()}
 _WRAPPERS, _NO_DEFINITION = (frozenset(names.split()) for _, names in _TABLES["nodes"])
 _PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"}
 GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
@@ -49,11 +44,6 @@ File = bytes | Unreadable | None  # None if there is none at this path
 Read = Callable[[str], File]
 
 
-def only(path: str, raw: bytes) -> Read:
-    """Return a reader that knows one file."""
-    return lambda name: raw if name == path else None
-
-
 def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
     """Return the mark of a place. With the mark that was cited, a part that only moved is found where it is now."""
     if anchor.kind == "version":
@@ -73,14 +63,14 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
 
 def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     match anchor.kind:
-        case "symbol" if extension_of(anchor.path) in missing_grammars():  # only the cited text itself can be found
+        case "symbol" if _extension_of(anchor.path) in missing_grammars():  # only the cited text itself can be found
             if anchor.name.rpartition(".")[2] not in text:
                 return GONE
-            moved = moved_lines(text, anchor.path, cited.hash, cited.size) if cited and cited.hash else None
+            moved = _moved_lines(text, anchor.path, cited.hash, cited.size) if cited and cited.hash else None
             return _mark(anchor, text, moved) if moved else UNKNOWN if cited and cited.hash else CodeMark()
         case "symbol":  # the definition with the cited text, else the first one in its fullest extent
             found = GONE
-            for span in symbol_spans(anchor.path, text, anchor.name):
+            for span in _symbol_spans(anchor.path, text, anchor.name):
                 mark = _mark(anchor, text, span)
                 if cited and cited.hash == mark.hash:
                     return mark
@@ -90,26 +80,24 @@ def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
         case "lines":
             return _lines(anchor, text, cited)
         case "value":
-            assigned = value_of(anchor.path, text, anchor.name)
+            assigned = _value_of(anchor.path, text, anchor.name)
             return CodeMark(value=assigned[0], first=assigned[1], last=assigned[1]) if assigned else GONE
-    return _mark(anchor, text, whole(text))
+    return _mark(anchor, text, _whole(text))
 
 
 def _lines(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
-    last = whole(text).last
+    last = _whole(text).last
     if cited and cited.hash:
         here = Span(cited.first, cited.last)
         if here.last <= last and (mark := _mark(anchor, text, here)).hash == cited.hash:
             return mark
-        if moved := moved_lines(text, anchor.path, cited.hash, cited.size):
+        if moved := _moved_lines(text, anchor.path, cited.hash, cited.size):
             return _mark(anchor, text, moved)
-    if anchor.first > last:
-        return GONE
-    return _mark(anchor, text, Span(anchor.first, min(anchor.last, last)))
+    return GONE if anchor.first > last else _mark(anchor, text, Span(anchor.first, min(anchor.last, last)))
 
 
 def _mark(anchor: Anchor, text: str, span: Span) -> CodeMark:
-    says = essence("\n".join(text.split("\n")[span.first - 1 : span.last]), extension_of(anchor.path))
+    says = essence("\n".join(text.split("\n")[span.first - 1 : span.last]), _extension_of(anchor.path))
     return CodeMark(hash=digest(says), size=len(says), first=span.first, last=span.last)
 
 
@@ -132,30 +120,28 @@ def _version(anchor: Anchor, read: Read) -> CodeMark:
     return CodeMark(value=bare_value(anchor.value) if is_cited else found)
 
 
-def whole(text: str) -> Span:
-    """Return the span of a whole text."""
+def _whole(text: str) -> Span:
     return Span(1, text.count("\n") + (not text.endswith("\n")) or 1)
 
 
-def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
+def _symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
     """Yield where a symbol is defined: cheap guesses first, then a parser's result, so that a match can end the search."""
-    if extension_of(path) in ("py", "pyi"):
-        if "." not in name:
-            yield from _indented(text, name)
-        for node in python_nodes(text, name):
+    if _extension_of(path) in ("py", "pyi"):
+        for line in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE) if "." not in name else ():
+            before = text[: line.start()].removesuffix("\n").rpartition("\n")[2].lstrip()
+            if not before.startswith(("@", ")")):  # a decorator, or the end of a long one
+                yield _block(text, line)
+        for node in _python_nodes(_tree_of(text), name):
             decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
             yield Span(min(decorators, default=node.lineno), node.end_lineno or node.lineno)
-    elif knows(extension_of(path)):
-        yield from definitions(extension_of(path), text, name)
+    elif _knows(_extension_of(path)):
+        yield from _definitions(_extension_of(path), text, name)
     elif match := re.search(rf"^(?P<indent>[ \t]*)[^\n]*\b{re.escape(name.rpartition('.')[2])}\b", text, re.MULTILINE):
-        # Without a grammar, the best guess is the block that begins where the name first occurs.
-        first = text.count("\n", 0, match.start()) + 1
-        yield Span(first, _block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
+        yield _block(text, match)  # without a grammar, the best guess is the block where the name first occurs
 
 
-def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
-    """Return the lines whose normalised text has this hash, wherever they are now."""
-    lines, extension = text.split("\n"), extension_of(path)
+def _moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
+    lines, extension = text.split("\n"), _extension_of(path)
     sizes = [len(essence(line, extension)) for line in lines]
     first = 0
     for last in range(len(lines)):
@@ -165,18 +151,14 @@ def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
             total = sum(sizes[start : last + 1])
             if total < size:
                 break
-            if (
-                sizes[start]
-                and total <= size + SLACK
-                and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted
-            ):
+            fits = sizes[start] and total <= size + SLACK
+            if fits and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted:
                 return Span(start + 1, last + 1)
     return None
 
 
-def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
-    """Return the value that a name is set to in a file, and its line; None if it is not set."""
-    for node in python_nodes(text, name) if extension_of(path) in ("py", "pyi") else ():
+def _value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
+    for node in _python_nodes(_tree_of(text), name) if _extension_of(path) in ("py", "pyi") else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
             return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
     last = re.escape(name.rpartition(".")[2])
@@ -190,30 +172,17 @@ def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
     return None
 
 
-def _indented(text: str, name: str) -> Iterator[Span]:
-    """Yield the blocks that begin with a definition of a name, by their indentation alone; not those with decorators."""
-    lines = None
-    for match in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE):
-        lines = lines if lines is not None else text.split("\n")
-        first = text.count("\n", 0, match.start()) + 1
-        if first > 1 and lines[first - 2].lstrip().startswith(("@", ")")):  # a decorator, or the end of a long one
-            continue
-        yield Span(first, _block_end(lines, first, len(match["indent"].expandtabs())))
-
-
-def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
-    last, inside = first, False
-    for number in range(first, len(lines)):
-        line = lines[number]
-        if not line.strip():
-            continue
-        deep = len(line) - len(line.lstrip())
-        # The signature may span several lines, and ends with a bracket at its own depth.
-        if deep <= indent and inside and not line.lstrip().startswith((")", "]", "}")):
-            break
-        inside = True
-        last = number + 1
-    return last
+def _block(text: str, match: "re.Match[str]") -> Span:
+    """Return the block that begins with a line, by its indentation alone."""
+    first = last = text.count("\n", 0, match.start()) + 1
+    indent, inside = len(match["indent"].expandtabs()), False
+    for number, line in enumerate(text[match.start() :].split("\n")[1:], start=first + 1):
+        if bare := line.lstrip():
+            # The signature may span several lines, and ends with a bracket at its own depth.
+            if len(line) - len(bare) <= indent and inside and not bare.startswith((")", "]", "}")):
+                break
+            inside, last = True, number
+    return Span(first, last)
 
 
 def essence(text: str, extension: str) -> str:
@@ -234,22 +203,18 @@ def defined(path: str, text: str, name: str) -> list[str]:
     last = name.rpartition(".")[2]
     if not re.search(rf"\b{re.escape(last)}\b", text):
         return []
-    extension = extension_of(path)
+    extension = _extension_of(path)
     if extension in ("py", "pyi"):
-        if not re.search(
-            rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{last}\b|^[ \t]*{last}[ \t]*[:=,]|[.,][ \t]*{last}[ \t]*=",
-            text,
-            re.MULTILINE,
-        ):
+        likely = rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{last}\b|^[ \t]*{last}[ \t]*[:=,]|[.,][ \t]*{last}[ \t]*="
+        if not re.search(likely, text, re.MULTILINE):
             return []  # parsing takes longer
-        tree = tree_of(text)
+        tree = _tree_of(text)
         names = _qualified(tree, "") if tree else ()
         return sorted((each for each in names if f".{each}".endswith(f".{name}")), key=lambda each: each.count("."))
-    if knows(extension):
-        assigned = re.findall(
-            rf"^[ \t]*((?:\w+\.)+{last})\s*=\s*(?:async\s*)?(?:function\s*\(|\(|\w+\s*=>)", text, re.MULTILINE
-        )
-        return [name] * len(set(definitions(extension, text, name))) + [other for other in assigned if other != name]
+    if _knows(extension):
+        function = rf"^[ \t]*((?:\w+\.)+{last})\s*=\s*(?:async\s*)?(?:function\s*\(|\(|\w+\s*=>)"
+        assigned = re.findall(function, text, re.MULTILINE)
+        return [name] * len(set(_definitions(extension, text, name))) + [other for other in assigned if other != name]
     sets = re.findall(rf"^[ \t]*[\"']?{re.escape(last)}[\"']?[ \t]*[:=]", text, re.MULTILINE)
     return [last] * len(sets) if extension in _CONFIGURATION else []
 
@@ -262,55 +227,41 @@ def _qualified(node: ast.AST, above: str) -> Iterator[str]:
             if isinstance(child, ast.ClassDef):
                 yield from _qualified(child, f"{above}{child.name}.")
         elif isinstance(child, ast.Assign | ast.AnnAssign):
-            yield from (f"{above}{target}" for target in targets(child))
+            yield from (f"{above}{target}" for target in _targets(child))
         elif isinstance(child, ast.If | ast.Try | ast.With):
             yield from _qualified(child, above)
 
 
 @lru_cache(maxsize=4)  # several names of a file are looked up one after the other
-def tree_of(text: str) -> ast.Module | None:
-    """Return the parsed text of a Python file; None if it cannot be parsed."""
+def _tree_of(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def python_nodes(text: str, name: str) -> Iterator[ast.stmt]:
+def _python_nodes(tree: ast.AST | None, name: str) -> Iterator[ast.stmt]:
     """Yield the definitions and assignments of a dotted name in a Python file, at any depth."""
-    if tree := tree_of(text):
-        yield from _nodes(tree, name.split("."))
-
-
-def _nodes(tree: ast.AST, names: Sequence[str]) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == names[0]:
-            if len(names) == 1:
-                yield node
-            else:
-                yield from _nodes(node, names[1:])
-        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in targets(node):
+    first, _, inner = name.partition(".")
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == first:
+            yield from _python_nodes(node, inner) if inner else [node]
+        elif not inner and isinstance(node, ast.Assign | ast.AnnAssign) and first in _targets(node):
             yield node
 
 
-def targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
-    """Return the names that an assignment sets."""
+def _targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
     set_here = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return [
-        target.id if isinstance(target, ast.Name) else target.attr
-        for target in set_here
-        if isinstance(target, ast.Name | ast.Attribute)
-    ]
+    named = (target for target in set_here if isinstance(target, ast.Name | ast.Attribute))
+    return [target.id if isinstance(target, ast.Name) else target.attr for target in named]
 
 
-def extension_of(path: str) -> str:
+def _extension_of(path: str) -> str:
     """Return the extension of a file, or its name if it has none."""
-    name = path.rpartition("/")[2].lower()
-    return name.rpartition(".")[2]
+    return path.rpartition("/")[2].lower().rpartition(".")[2]
 
 
-def knows(extension: str) -> bool:
-    """True if there is a grammar for a file extension."""
+def _knows(extension: str) -> bool:
     return extension in _GRAMMARS and extension not in missing_grammars()
 
 
@@ -320,9 +271,8 @@ def missing_grammars() -> frozenset[str]:
     return frozenset(extension for extension, grammar in _GRAMMARS.items() if find_spec(grammar.split()[0]) is None)
 
 
-def definitions(extension: str, text: str, name: str) -> Iterator[Span]:
-    """Yield the lines of each definition of a dotted name."""
-    if not knows(extension) or name.rpartition(".")[2] not in text:
+def _definitions(extension: str, text: str, name: str) -> Iterator[Span]:
+    if not _knows(extension) or name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
     root = _parser(extension).parse(raw).root_node

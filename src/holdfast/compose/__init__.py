@@ -4,8 +4,10 @@ import getpass
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,9 +15,11 @@ from urllib.parse import urlsplit
 from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.adapters.git import git_text
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
+from holdfast.compose.adapters import checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
+from holdfast.engine.locks import lock_file, try_lock
+from holdfast.engine.locks import turn as turn
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import Config
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 # numpy's threads spin while they wait, which doubles the CPU time of a recall; its matrices here are small. Set before
 # anything imports numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+LOCK = "work.lock"
 REACH_SECONDS = 0.8
 RECENT = 12 * 3600  # seconds; process ids are reused
 
@@ -44,11 +49,14 @@ def open_memory(
     folder = folder or Path.cwd()
     settings = settings or load_settings(folder=folder)
     config = settings.config
-    process = os.getppid()
-    home = store_folder(config, folder)
-    check_mode(config, home)
+    process, home = os.getppid(), store_folder(config, folder)
+    if config.mode != "code":
+        from holdfast.adapters.observers import load_mode
+
+        load_mode(config.mode, home)  # raises InvalidConfig if there is none of this name
     store, apart = _store(config, home, progress, role)
     kind: ActorKind = "agent" if config.agent else "user"
+    session = _client_session(home / "seen" / f"client-{process}")
     actor, clock = Actor(kind=kind, name=config.agent or _user(folder), session=config.session), Clock()
     if last := store.last_id():
         clock.observe(last)
@@ -64,13 +72,7 @@ def open_memory(
         context=Context(actor=actor),
         clock=clock,
         apart=apart,
-        host=Host(
-            name=platform.node(),
-            pid=os.getpid(),
-            parent=process,
-            session=_client_session(home / "seen" / f"client-{process}"),
-            is_alive=is_alive,
-        ),
+        host=Host(name=platform.node(), pid=os.getpid(), parent=process, session=session, is_alive=is_alive),
     )
     notices = [apart, "" if config.project else memory.checkout.doubt()]
     if any(each.certain for each in memory.checkout.earlier()):
@@ -85,6 +87,17 @@ def open_memory(
     return memory
 
 
+@contextmanager
+def worker_lock(home: Path) -> Iterator[bool]:
+    """Hold the store's one lock for a worker. It goes with the process, however that ends."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = lock_file(home / LOCK)
+    try:
+        yield try_lock(handle)
+    finally:
+        os.close(handle)
+
+
 def _erased(memory: Memory, events: Sequence[Event]) -> "tuple[list[Entry], Erased]":
     from holdfast.verbs.upkeep.erasing import commit
 
@@ -94,12 +107,11 @@ def _erased(memory: Memory, events: Sequence[Event]) -> "tuple[list[Entry], Eras
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
     """Open the store; if the team's database is unreachable, the copy on this machine, with a note about that.
 
-    What was saved in the copy is sent to the team the next time the store is opened. Without a copy nothing is stored
-    locally: a container leaves nothing behind.
+    What was saved in the copy is sent to the team the next time the store is opened.
     """
-    progress_arguments = [progress] if progress else []
+    opened = partial(open_store, progress=progress or (lambda *_: None), home=home)
     if not config.database:
-        return open_store(database_of(config, home), *progress_arguments, home=home), ""
+        return opened(database_of(config, home)), ""
     try:
         parts = urlsplit(config.database)
         if parts.hostname:  # a socket in a folder needs no check
@@ -109,18 +121,15 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
                 socket.create_connection((parts.hostname, parts.port or 5432), timeout=REACH_SECONDS).close()
             except OSError as problem:
                 raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
-        store = open_store(database_of(config, home, role), *progress_arguments, home=home)
+        store = opened(database_of(config, home, role))
     except Unreachable as problem:
-        return open_store(_embedded(home, COPY), *progress_arguments, home=home), f"{problem.message} {_APART}"
+        return opened(_embedded(home, COPY)), f"{problem.message} {_APART}"
     if (home / COPY).exists():
         from holdfast.verbs.exchange.outbox import drain, waiting
 
-        copy = open_store(_embedded(home, COPY))
-        try:
+        with closing(open_store(_embedded(home, COPY))) as copy:
             if waiting(copy):
                 drain(copy, store)
-        finally:
-            copy.close()
     return store, ""
 
 
@@ -134,11 +143,8 @@ def refresh_copy(memory: Memory) -> int:
     from holdfast.verbs.exchange.outbox import pull
     from holdfast.verbs.upkeep.erasing import finish
 
-    copy = open_store(_embedded(memory.store.home, COPY))
-    try:
+    with closing(open_store(_embedded(memory.store.home, COPY))) as copy:
         copied = pull(copy, memory.store, memory.project, memory.actor.name)
-    finally:
-        copy.close()
     finish(memory)
     return copied
 
@@ -163,16 +169,9 @@ def database_at(place: str) -> Database:
     return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
 
 
-def guarded_store(config: Config) -> Store:
-    """Open the team's store for the users of its server: behind row-level security."""
-    from holdfast.engine.postgres.row_security import MEMBER
-
-    return keys_store(config, MEMBER)
-
-
-def keys_store(config: Config, role: str = "") -> Store:
+def served_store(config: Config, role: str = "") -> Store:
     """Open the team's store with connections of its own, whose queries time out, for requests of people who wait."""
-    from holdfast.engine.postgres.connection import ANSWER_SECONDS
+    from holdfast.engine.postgres.database import ANSWER_SECONDS
 
     return Store(_postgres(config.database, role=role, seconds=ANSWER_SECONDS))
 
@@ -184,29 +183,23 @@ def _postgres(url: str, *, role: str = "", seconds: float = 0.0) -> Database:
     try:
         from holdfast.engine.postgres.database import Postgres
     except ImportError as problem:
-        raise StoreError(
-            "PostgreSQL needs an optional package.", hint="Run: pip install 'holdfast[postgres]'"
-        ) from problem
+        hint = "Run: pip install 'holdfast[postgres]'"
+        raise StoreError("PostgreSQL needs an optional package.", hint=hint) from problem
     return Postgres(url, role=role, patience=seconds)
 
 
 def _client_session(note: Path) -> str:
     """Return the client's own session id: from its environment, else as its hooks recently noted it."""
     names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
-    if session := next((value for name in names if (value := os.environ.get(name))), ""):
+    if session := next(filter(None, map(os.environ.get, names)), ""):
         return session
-    try:
-        is_recent = time.time() - note.stat().st_mtime < RECENT
-        return read_regular(note).decode() if is_recent else ""
-    except OSError:
-        return ""  # this client has run no hook
+    with suppress(OSError):  # this client has run no hook
+        return read_regular(note).decode() if time.time() - note.stat().st_mtime < RECENT else ""
+    return ""
 
 
 def _user(folder: Path) -> str:
     """Return the name that git signs commits with in a folder, else that of the login."""
-    if name := (git_text(folder, "config", "user.name") or "").strip():
-        return name
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return ""  # a container without a user database
+    with suppress(OSError, KeyError, ImportError):  # a container without a user database
+        return (git_text(folder, "config", "user.name") or "").strip() or getpass.getuser()
+    return ""

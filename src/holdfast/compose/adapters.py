@@ -1,18 +1,18 @@
 """Choose the adapters: embedders, observers, importers, replicas, the checkout and its history."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.git import Repository, git, git_text
+from holdfast.adapters.git import GitHistory, Repository, git, git_text
 from holdfast.adapters.source import missing_grammars as missing_grammars  # noqa: PLC0414  for the doctor
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.files import FOLDER
-from holdfast.model.ports import Checkout, Embedder, History, RemoteReplica, Replica
+from holdfast.model.ports import Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
@@ -22,28 +22,12 @@ if TYPE_CHECKING:
     from holdfast.model.observer import Observing
     from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 
-# Importable systems and the module of each; `file` is any file. Some modules write their format, too.
-IMPORTERS = {
-    "gitmem": "gitmem",
-    "memory-mcp": "memory_mcp",
-    "bettermemory": "bettermemory",
-    "claude-mem": "claude_mem",
-    "git-notes": "git_notes",
-    "claude-code": "claude_code",
-    "file": "file",
-}
+# Importable systems, each with a module of its name; `file` is any file. Some modules write their format, too.
+IMPORTERS = ("gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes", "claude-code", "file")
 
 
-def checkout_of(folder: Path, name: str = "", known: Path | None = None) -> Checkout:
-    """Return the checkout around a folder, with the user's name for it; `known` lists the user's checkouts."""
-    return GitCheckout(folder, name, known)
-
-
-def history_of(folder: Path) -> History:
-    """Return the history of the repository around a folder."""
-    from holdfast.adapters.history import GitHistory
-
-    return GitHistory(folder)
+# The checkout around a folder, with the user's name for it and a list of the user's checkouts; the history of its repository.
+checkout_of, history_of = GitCheckout, GitHistory
 
 
 def has_notes(folder: Path) -> bool:
@@ -53,12 +37,12 @@ def has_notes(folder: Path) -> bool:
 
 def foreign_items(system: str, path: Path) -> "Iterator[Item]":
     """Yield what the importer of another system reads at a path."""
-    read: Callable[[Path], Iterator[Item]] = _of_system(system).read
-    return read(path.expanduser())
+    items: Iterator[Item] = _of_system(system).read(path.expanduser())
+    return items
 
 
 def _of_system(system: str) -> Any:
-    return import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}")
+    return import_module(f"holdfast.adapters.importers.{system.replace('-', '_')}")
 
 
 def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple[Replica, Sharing]:
@@ -88,16 +72,15 @@ def committed_memories(memory: Memory, commit: str) -> "list[CommittedMemory]":
     """Return the memories that the checkout's repository has at a commit; no replica needs to be turned on."""
     from holdfast.adapters.replicas.record_file import committed_memories as committed
 
-    team = with_team(memory.checkout.project())
-    return committed(memory.checkout.top(), f"{FOLDER}/memories", commit, team.implied)
+    implied = with_team(memory.checkout.project()).implied
+    return committed(memory.checkout.top(), f"{FOLDER}/memories", commit, implied)
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:
     """Return a folder of markdown files at any path; a repository's folder implies the project of its memories."""
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
-    of_team = folder.absolute().parts[-2:] == (FOLDER, "memories")
-    sharing = with_team(memory.project) if of_team else own()
+    sharing = with_team(memory.project) if folder.absolute().parts[-2:] == (FOLDER, "memories") else own()
     return MarkdownFolder(folder, states, implied=sharing.implied), sharing
 
 
@@ -117,8 +100,8 @@ def bettermemory_document(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 def write_foreign(system: str, records: Iterable[Record], folder: Path) -> "Exported":
     """Write records into a folder or repository as another system reads them."""
-    write: Callable[[Iterable[Record], Path], Exported] = _of_system(system).write
-    return write(records, folder.expanduser())
+    exported: Exported = _of_system(system).write(records, folder.expanduser())
+    return exported
 
 
 def embedder_of(config: Config) -> Embedder | None:
@@ -128,7 +111,7 @@ def embedder_of(config: Config) -> Embedder | None:
     if config.embedder == "http":
         if not (config.embedder_url and config.embedder_model):
             raise InvalidConfig("The http embedder needs embedder_url and embedder_model.")
-        from holdfast.adapters.embedders.http import HttpEmbedder
+        from holdfast.adapters.endpoint import HttpEmbedder
 
         return HttpEmbedder(config)
     from holdfast.adapters.embedders.local import LocalEmbedder
@@ -154,14 +137,6 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
         raise InvalidConfig(f"The {config.observer} observer needs {needed}.")
     ask = OpenAIObserver if config.observer == "openai" else AnthropicObserver
     return Observing(observer=ask(url, model, key), mode=mode)
-
-
-def check_mode(config: Config, home: Path) -> None:
-    """Raise InvalidConfig if the settings name a mode that does not exist."""
-    if config.mode != "code":
-        from holdfast.adapters.observers import load_mode
-
-        load_mode(config.mode, home)
 
 
 def make_checkout(folder: Path, project: str, history: bytes, at: str = "main") -> None:

@@ -64,9 +64,7 @@ def load_settings(
 
     `preset` is the one in force unless the settings choose another; the variables of its system count too.
     """
-    here = folder or Path.cwd()
-    values: dict[str, Any] = {}
-    sources = dict.fromkeys(_KNOWN, "default")
+    here, values, sources = folder or Path.cwd(), dict[str, Any](), dict.fromkeys(_KNOWN, "default")
     repository_file, of_repository, warnings = _repository_settings(here)
     variables = [name for name in environment if name.startswith(_PREFIX)]
     layers: list[tuple[str, Mapping[str, Any]]] = [
@@ -86,19 +84,14 @@ def load_settings(
     for source, name, value in _foreign_settings(system, environment, here):
         if name not in values or sources[name] in from_files:
             values[name], sources[name] = check_setting(source, name, value), source
-    added = {name: value for name, value in system.settings.items() if name not in values}
-    values |= added
-    sources |= dict.fromkeys(added, f"preset {named}")
-    config = Config(**values)
+    sources |= {name: f"preset {named}" for name in system.settings if name not in values}
+    config = Config(**{**system.settings, **values})
     known = {*system.variables, *system.switches}
     unknown = [name for name in environment if system.prefix and name.startswith(system.prefix) and name not in known]
     idle = f"Without effect here: {', '.join(sorted(unknown))}. See docs/compatibility.md."
-    return Settings(
-        config=config,
-        sources=sources,
-        named=sources["project"] == str(user_file()) and bool(config.project),
-        warnings=(*warnings, *_unlisted_store(config, here), *([idle] if unknown else ())),
-    )
+    warnings = (*warnings, *_unlisted_store(config, here), *([idle] if unknown else ()))
+    is_named = sources["project"] == str(user_file()) and bool(config.project)
+    return Settings(config=config, sources=sources, named=is_named, warnings=warnings)
 
 
 def user_file() -> Path:
@@ -110,8 +103,7 @@ def user_file() -> Path:
 
 def settings_files(folder: Path) -> list[str]:
     """Return the files that the settings of a folder come from, whether they exist or not."""
-    nearest = _nearest(folder) or folder / files.FOLDER
-    return [str(user_file()), str(nearest / "config.toml")]
+    return [str(user_file()), str((_nearest(folder) or folder / files.FOLDER) / "config.toml")]
 
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
@@ -181,10 +173,7 @@ def user_folder(config: Config) -> Path:
 
 
 def make_store(folder: Path, at: Path | None = None) -> Path:
-    """Use a store of its own for a folder, in the user's data folder or `at` another one; return where it is.
-
-    Raises Conflict if it is not this user's alone, or came with a repository.
-    """
+    """Use a store of its own for a folder, in the user's data folder or `at` another one; return where it is."""
     name = f"{folder.resolve().name}-{blake2b(bytes(folder.resolve()), digest_size=4).hexdigest()}"
     store = (at or Path(files.data_folder()) / "stores" / name).resolve()
     store.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -200,15 +189,11 @@ def make_store(folder: Path, at: Path | None = None) -> Path:
 
 def _unlisted_store(config: Config, folder: Path) -> tuple[str, ...]:
     """Return a warning about a store nearby that is not on the user's list: it may be someone else's."""
-    nearest = None if config.home or config.database else _nearest(folder)
-    if (
-        nearest is None
-        or not (nearest / files.FILE).exists()
-        or str(nearest.resolve()) in files.listed_stores().values()
-    ):
-        return ()
-    why = f"{nearest} holds a store that is not on your list, so it is not used: it may have come with the repository."
-    return (f"{why} If you made it: holdfast store separate {nearest.parent} --at {nearest}",)
+    near = None if config.home or config.database else _nearest(folder)
+    if near and (near / files.FILE).exists() and str(near.resolve()) not in files.listed_stores().values():
+        why = f"{near} holds a store that is not on your list, so it is not used: it may have come with the repository."
+        return (f"{why} If you made it: holdfast store separate {near.parent} --at {near}",)
+    return ()
 
 
 def _user_settings(file: Path, start: Path) -> dict[str, Any]:
@@ -223,7 +208,6 @@ def _user_settings(file: Path, start: Path) -> dict[str, Any]:
 
 
 def _foreign_settings(preset: Preset, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield what the variables of another system set here."""
     for variable, setting in preset.variables.items():
         value = environment.get(variable, "").strip()
         if setting == "home" and Path(value).suffix == ".db":  # a file there; here its folder
@@ -290,9 +274,8 @@ def check_setting(source: str, name: str, value: Any) -> Any:
     try:
         return _converted(default, value, least)
     except (ValueError, TypeError, KeyError) as problem:
-        whole = f"a whole number from {least}"
-        wanted = {bool: "true or false", int: whole, float: "a number", tuple: "a list of texts"}
-        expected = wanted.get(type(default), "a text")
+        wanted = {bool: "true or false", float: "a number", tuple: "a list of texts", str: "a text"}
+        expected = wanted.get(type(default), f"a whole number from {least}")
         raise InvalidConfig(f"{source}: {name} must be {expected}, not {value!r}.") from problem
 
 
@@ -322,12 +305,10 @@ def _nearest(start: Path) -> Path | None:
 
 
 def keep_out_of_git(folder: Path) -> None:
-    """Keep a store inside a repository from being committed by accident; shared files still can be.
-
-    The lines stand last, where they win over any that came with the repository.
-    """
+    """Keep a store inside a repository from being committed by accident; shared files still can be."""
     if folder.name != files.FOLDER:
         return
+    # The lines stand last, where they win over any that came with the repository.
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
     try:
         known = files.read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""

@@ -1,11 +1,12 @@
 """Open a team's database the way its server and its owner need it, and move a store between databases."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from holdfast.compose import database_at, database_of
 from holdfast.engine.postgres import row_security
-from holdfast.engine.postgres.row_security import KEEPER
+from holdfast.engine.postgres.row_security import KEEPER, MEMBER
 from holdfast.engine.recovery.copy_store import Moved, move
 from holdfast.engine.store import open_store
 from holdfast.engine.views.vectors import make_graph
@@ -14,16 +15,13 @@ from holdfast.model.errors import Invalid
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import plant
 
-__all__ = ["Moved", "grant", "move_store", "protect", "role_of_server"]
+__all__ = ["MEMBER", "Moved", "grant", "move_store", "protect", "role_of_server"]
 
 
 def role_of_server(config: Config, home: Path) -> str:
     """Return the role a server works as: its own ("") if it owns the tables, else the one granted to it."""
-    db = database_of(config, home)
-    try:
+    with closing(database_of(config, home)) as db:
         return "" if row_security.owns(db) else KEEPER
-    finally:
-        db.close()
 
 
 def protect(memory: Memory, role: str) -> None:
@@ -49,13 +47,6 @@ def move_store(
     config: Config, home: Path, *, target: str, source: str, progress: Callable[[str, int, int], None]
 ) -> Moved:
     """Move the store of the settings to `target`, or the one at `source` into it: each a folder or postgresql:// URL."""
-    own = database_of(config, home)
-    try:
-        other = database_at(target or source)
-        try:
-            old, new = (own, other) if target else (other, own)
-            return move(open_store(old), open_store(new, unfinished=True), progress)
-        finally:
-            other.close()
-    finally:
-        own.close()
+    with closing(database_of(config, home)) as own, closing(database_at(target or source)) as other:
+        old, new = (own, other) if target else (other, own)
+        return move(open_store(old), open_store(new, unfinished=True), progress)

@@ -1,9 +1,8 @@
-"""The list of changed records beside a store, one for each project: hooks read it, since they open no database.
-
-A line is the id of a record and its kind (`trigger` if it names commands or files of its own), or `*` if anything may have
-changed. Lines are written before the transaction ends, and a reader takes its place in the list while no transaction runs:
-what comes before that place is in the store, and a transaction that fails only leaves a line too many.
-"""
+"""The list of changed records beside a store, one for each project: hooks read it, since they open no database."""
+# A line is the id of a record and its kind (`trigger` if it names commands or files of its own), or `*` if anything may
+# have changed. Lines are written before the transaction ends, and a reader takes its place in the list while no
+# transaction runs: what comes before that place is in the store, and a transaction that fails only leaves a line too
+# many.
 
 import os
 from collections.abc import Iterable
@@ -19,18 +18,16 @@ ANYTHING = "*"
 def note(folder: Path | None, entries: Iterable[Entry]) -> None:
     """List records that changed, for each project that something was prepared for."""
     lines: dict[str, list[str]] = {}
-    for entry in entries:
-        record = entry.record
+    for record in [entry.record for entry in entries] if folder else ():
         lines.setdefault(record.project, []).append(f"{record.id} {'trigger' if record.triggers else record.kind}")
     for project, changed in lines.items():
-        if folder:
-            _append(changes_file(str(folder), project), changed if len(changed) <= MOST else [ANYTHING])
+        _append(Path(changes_file(str(folder), project)), changed if len(changed) <= MOST else [ANYTHING])
 
 
 def note_anything(folder: Path | None) -> None:
     """Note that any record of any project may have changed."""
-    for path in (folder / "changes").glob("*.log") if folder else ():
-        _append(str(path), [ANYTHING])
+    for file in (folder / "changes").glob("*.log") if folder else ():
+        _append(file, [ANYTHING])
 
 
 def place(folder: Path, project: str) -> int:
@@ -41,9 +38,8 @@ def place(folder: Path, project: str) -> int:
     return file.stat().st_size
 
 
-def _append(path: str, lines: Iterable[str]) -> None:
+def _append(file: Path, lines: Iterable[str]) -> None:
     """Append lines, if something was prepared for the project; a list that cannot be written is removed."""
-    file = Path(path)
     try:
         handle = os.open(file, os.O_WRONLY | os.O_APPEND)
         try:

@@ -1,11 +1,8 @@
-"""The interface of a SQL database: execute, query, transaction. SQL is written once, in the subset both engines share.
-
-A list of values is passed as one parameter: `id in (select value from json_each(:ids))`, with
-`cast(value as bigint)` for numbers. The text of a statement is then always the same, and is prepared once.
-
-What differs between the engines is a method or attribute here. `dialect` is only for the modules that search words and
-vectors, where the SQL itself differs (`tests/test_layers.py` lists them).
-"""
+"""The interface of a SQL database: execute, query, transaction. SQL is written once, in the subset both engines share."""
+# A list of values is passed as one parameter: `id in (select value from json_each(:ids))`, with `cast(value as bigint)`
+# for numbers. The text of a statement is then always the same, and is prepared once.
+# What differs between the engines is a method or attribute here. `dialect` is only for the modules that search words
+# and vectors, where the SQL itself differs (`tests/test_layers.py` lists them).
 
 import json
 import re
@@ -19,9 +16,17 @@ from typing import Any, Literal, Protocol, TypeVar
 from holdfast.model.errors import Invalid, StoreCorrupt, StoreError
 
 Params = Mapping[str, Any]
+Rows = Iterable[Params]
 Dialect = Literal["sqlite", "postgres"]
 T = TypeVar("T")
 _NO_PARAMS: Params = {}
+_TESTS = {
+    "ids": "id in (select value from json_each(:ids))",
+    "session": "session = :session",
+    "verb": "verb = :verb",
+    "agent": "agent = :agent",
+    "since": "at >= :since",
+}
 
 
 class Halves(bytes):
@@ -41,23 +46,13 @@ class Row(Protocol):
 
 
 class Database(Protocol):
-    """One open database. Parameters are written `:name`, lists among them are passed as JSON (not in `many`).
-
-    Failures are raised as StoreError.
-    """
+    """One open database, whose failures are StoreErrors. Parameters are `:name`; a list is passed as JSON, not in `many`."""
 
     dialect: Dialect
-    guarded: bool  # row-level security is on: a query returns only rows that the user may see
-    shared: bool  # several users store their records in it
-
-    @property
-    def path(self) -> Path | None:
-        """The file of an embedded database; None on a server."""
-        return None
-
-    @property
-    def place(self) -> str:
-        """Where the database is, for messages."""
+    guarded: bool = False  # row-level security is on: a query returns only rows that the user may see
+    shared: bool = False  # several users store their records in it
+    path: Path | None = None  # the file of an embedded database; None on a server
+    place: str  # where it is, for messages
 
     @property
     def size(self) -> int:
@@ -84,9 +79,11 @@ class Database(Protocol):
 
     def drop_table(self, name: str, /) -> None:
         """Drop a table if it exists, with the row policies of other tables that refer to it."""
+        self.script(f"drop table if exists {name}")
 
-    def restore_policies(self) -> None:
-        """Apply the row policies to tables that were created again, if the database has policies."""
+    def restore_policies(self) -> bool:
+        """Apply the row policies to tables that were created again; False if the database has none."""
+        return False
 
     def transaction(self) -> AbstractContextManager[None]:
         """Take the write lock; commit at the end, roll back on an error. Nested calls join the open transaction."""
@@ -94,15 +91,12 @@ class Database(Protocol):
     def compact(self) -> bool:
         """Reclaim deleted space and update planner statistics. False if the write-ahead log could not be emptied."""
 
-    def forget_deleted(self, *, free_pages: bool = False) -> bool:  # noqa: ARG002  for a file
-        """Remove deleted text from index segments and the write-ahead log, and from free pages if asked.
-
-        False if another process is still reading the log. A server does this itself.
-        """
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:  # noqa: ARG002  a server does this itself
+        """Remove deleted text from index segments, the log and, if asked, free pages; False if the log is in use."""
         return True
 
     def damage(self) -> list[str]:
-        """Return the problems that a check of every page finds. A server checks itself."""
+        """Return up to 20 problems that a check of every page finds. A server checks itself."""
         return []
 
     def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
@@ -114,10 +108,8 @@ class Database(Protocol):
 
 def as_params(given: Params) -> Params:
     """Return parameters with each list in them as one JSON text."""
-    return {name: json.dumps([*item]) if isinstance(item, _LISTS) else item for name, item in given.items()}
-
-
-_LISTS = (list, tuple, set, frozenset)
+    lists = (list, tuple, set, frozenset)
+    return {name: json.dumps([*item]) if isinstance(item, lists) else item for name, item in given.items()}
 
 
 def value(db: Database, sql: str, params: Params = _NO_PARAMS, default: Any = 0) -> Any:
@@ -136,21 +128,17 @@ def as_dict(row: Row, kind: type) -> dict[str, Any]:
     return {spec.name: row[spec.name] for spec in fields(kind)}
 
 
-def insert(
-    db: Database,
-    table: str,
-    rows: Iterable[Params],
-    *,
-    keeping: str = "",
-    replacing: str = "",
-    adding: str = "",
-    latest: str = "",
-) -> None:
-    """Insert rows that are given by column.
+def chosen(given: Params) -> str:
+    """Return the conditions of those parameters that have a value, for columns of their name; `since` is about `at`."""
+    tests = (test for name, test in _TESTS.items() if given.get(name) not in (None, ""))
+    return " and ".join(["1 = 1", *tests])
 
-    A row whose key exists already is an error, unless a key is given by which the stored row is kept or replaced. Of a
-    replaced row, the columns in `adding` are added to the stored ones, and the column `latest` becomes the later of both.
-    """
+
+def insert(
+    db: Database, table: str, rows: Rows, *, keeping: str = "", replacing: str = "", adding: str = "", latest: str = ""
+) -> None:
+    """Insert rows that are given by column; `keeping` or `replacing` is a key by which a stored row is kept or replaced."""
+    # Of a replaced row, the columns in `adding` are added to the stored ones, and `latest` becomes the later of both.
     given = list(rows)
     if given:
         db.many(_insert(table, tuple(given[0]), keeping, replacing, adding, latest), given)
@@ -172,10 +160,8 @@ def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str, ad
 
 
 def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | None = None) -> list[list[Row]]:
-    """Run one select for each set of parameters, all in one statement, and return the rows of each.
-
-    A column `place`, the position in `each`, is added after the others; `shared` parameters are the same for all.
-    """
+    """Run one select for each set of parameters and those they share, all in one statement; return the rows of each."""
+    # A column `place`, the position in `each`, is added after the others.
     if not each:
         return []
     given = dict(shared or {}) | {
@@ -197,10 +183,9 @@ def _united(sql: str, names: tuple[str, ...], times: int) -> str:
 
 
 class Queries(dict[str, str]):
-    """The SQL of a module by name: the file `x.queries.sql` beside `x.py`, read at the first use.
+    """The SQL of a module by name: the file `x.queries.sql` beside `x.py`, read at the first use."""
 
-    A line `-- name` begins a query. `{name}` in it stands for an earlier one, or for a part that the module passes.
-    """
+    # A line `-- name` begins a query. `{name}` in it stands for an earlier one, or for a part that the module passes.
 
     def __init__(self, module: str, **parts: str) -> None:
         super().__init__()

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from holdfast.engine.database import Database, Params, Row, column, insert, stored, value
+from holdfast.engine.database import Database, Params, Row, chosen, column, insert, stored, value
 from holdfast.model.event import Actor, Event, by_record
 
 PAGE = 2_000
 # Must match the condition of the partial index word for word, or SQLite does not use the index.
 FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
-ABOUTS = "select value from json_each(:abouts)"
 COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 
@@ -32,9 +31,8 @@ class Journal:
     def holding(self, pieces: Sequence[str]) -> list[tuple[int, Event]]:
         """Return the events whose JSON contains one of these pieces of text, with their sequence numbers."""
         where = " or ".join(f"instr(data, :piece{place}) > 0" for place in range(len(pieces)))
-        if not where:
-            return []
-        return self._numbered(f"{where} order by seq", {f"piece{place}": one for place, one in enumerate(pieces)})
+        given = {f"piece{place}": one for place, one in enumerate(pieces)}
+        return self.numbered(f"{where} order by seq", given) if where else []
 
     def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
         """Return the stored events among these ids, by id."""
@@ -58,9 +56,8 @@ class Journal:
 
     def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
         """Return (number, event) pairs before a sequence number, latest first; `session` selects one session."""
-        own = "session = :session and " if session else ""
-        given = {"seq": seq, "limit": limit} | ({"session": session} if session else {})
-        return self._numbered(f"{own}seq < :seq order by seq desc limit :limit", given)
+        given = {"seq": seq, "limit": limit, "session": session}
+        return self.numbered(f"{chosen(given)} and seq < :seq order by seq desc limit :limit", given)
 
     def last_seq(self) -> int:
         """Return the sequence number of the latest event, 0 if there is none."""
@@ -68,7 +65,8 @@ class Journal:
 
     def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
         """Return how these records arrived and what was decided then, by record id; local records are left out."""
-        arrived = f"about in ({ABOUTS}) and {FOLDING_ONLY} and verb in ('arrived', 'accepted', 'rejected') order by id"
+        where = f"about in (select value from json_each(:abouts)) and {FOLDING_ONLY}"
+        arrived = f"{where} and verb in ('arrived', 'accepted', 'rejected') order by id"
         return by_record(self._events(arrived, {"abouts": list(ids)}))
 
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
@@ -83,9 +81,8 @@ class Journal:
 
     def counted(self, session: str = "", verb: str = "") -> int:
         """Return the number of events, of a session or of a verb if they are given."""
-        given = {name: text for name, text in (("session", session), ("verb", verb)) if text}
-        where = " and ".join(["1 = 1", *(f"{name} = :{name}" for name in given)])
-        return int(value(self.db, f"select count(*) from events where {where}", given))
+        given = {"session": session, "verb": verb}
+        return int(value(self.db, f"select count(*) from events where {chosen(given)}", given))
 
     def last_at(self, session: str) -> str:
         """Return the time of the last event in a session, empty if there is none."""
@@ -101,9 +98,10 @@ class Journal:
         insert(self.db, "events", [event_row(seq, event) for seq, event in events], keeping="id")
 
     def _events(self, where: str, given: Params) -> list[Event]:
-        return [event_of(row) for row in self.db.query(f"select {COLUMNS} from events where {where}", given)]
+        return [event for _, event in self.numbered(where, given)]
 
-    def _numbered(self, where: str, given: Params) -> list[tuple[int, Event]]:
+    def numbered(self, where: str, given: Params) -> list[tuple[int, Event]]:
+        """Return the events that a condition selects, each with its sequence number."""
         rows = self.db.query(f"select seq, {COLUMNS} from events where {where}", given)
         return [(row["seq"], event_of(row)) for row in rows]
 
@@ -116,17 +114,9 @@ def counted_up(db: Database, name: str, by: int = 1) -> int:
 
 def event_row(seq: int, event: Event) -> dict[str, object]:
     """Return the row of an event, with its sequence number and checksum."""
-    row: dict[str, object] = {
-        "id": event.id,
-        "about": event.about,
-        "verb": event.verb,
-        "at": event.at,
-        "actor": event.by.kind,
-        "name": event.by.name,
-        "session": event.by.session,
-        "data": json.dumps(dict(event.data), ensure_ascii=False, allow_nan=False),
-    }
-    return {"seq": seq, **row, "checksum": checksum(row.values())}
+    data, by = json.dumps(dict(event.data), ensure_ascii=False, allow_nan=False), event.by
+    values = (event.id, event.about, event.verb, event.at, by.kind, by.name, by.session, data)
+    return {"seq": seq, **dict(zip(COLUMNS.split(", "), values, strict=True)), "checksum": checksum(values)}
 
 
 def checksum(columns: Iterable[object]) -> int:
@@ -158,11 +148,6 @@ def changed_rows(store: Journal) -> list[str]:
 
 def event_of(row: Row) -> Event:
     """Return the event stored in a row."""
-    return Event(
-        id=row["id"],
-        about=row["about"],
-        verb=row["verb"],
-        at=row["at"],
-        by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
-        data=stored(row["data"], dict),
-    )
+    by = Actor(kind=row["actor"], name=row["name"], session=row["session"])
+    data = stored(row["data"], dict)
+    return Event(id=row["id"], about=row["about"], verb=row["verb"], at=row["at"], by=by, data=data)

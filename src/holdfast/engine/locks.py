@@ -9,58 +9,50 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import StoreUnwritable
 
 FILE = "erase.lock"
-_LOOK_SECONDS = 0.02
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Turn:
-    lock: Any = field(default_factory=threading.RLock)  # typeshed and Python name its type differently
-    depth: int = 0
-
-
-_TURNS: dict[str, _Turn] = {}
-_MAKING = threading.Lock()
+_TURNS: dict[str, Any] = {}  # by folder; typeshed and Python name their type differently
+_HELD = set[str]()  # folders whose file this process has locked
+# Network and user-space file systems: locks may exclude only processes of this machine, or none at all.
+_REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse", "vboxsf", "vmhgfs", "prl_fs")
+_TAKE = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'rb+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
 @contextmanager
 def turn(folder: Path | None, seconds: float = 600.0, *, shared: bool = False) -> Iterator[bool]:
-    """Hold the folder's lock during the context; yield False if it was not free within `seconds`.
-
-    Processes that only write files hold it `shared`, and exclude one that erases. Reentrant within a thread. The lock ends
-    with the process, even if that is killed.
-    """
+    """Hold the folder's lock during the context; yield False if it was not free within `seconds`."""
+    # Processes that only write files hold it `shared`, and exclude one that erases. Reentrant within a thread. The lock
+    # ends with the process, even if that is killed.
     if folder is None or not folder.is_dir():
         yield True
         return
-    with _MAKING:
-        mine = _TURNS.setdefault(os.path.realpath(folder), _Turn())
-    until = time.monotonic() + seconds
-    if not mine.lock.acquire(timeout=seconds):
+    place, until = os.path.realpath(folder), time.monotonic() + seconds
+    turns = _TURNS.setdefault(place, threading.RLock())
+    if not turns.acquire(timeout=seconds):
         yield False
         return
     try:
-        if mine.depth:
+        if place in _HELD:
             yield True
             return
         handle = lock_file(folder / FILE)
         try:
-            mine.depth = 1
+            _HELD.add(place)
             while not (is_locked := try_lock(handle, shared=shared)) and time.monotonic() <= until:
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(0.02)
             yield is_locked
         finally:
-            mine.depth = 0
+            _HELD.remove(place)
             os.close(handle)
     finally:
-        mine.lock.release()
+        turns.release()
 
 
 def lock_file(path: Path) -> int:
@@ -73,10 +65,8 @@ def lock_file(path: Path) -> int:
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:
-    """Lock an open file; False if another process holds the lock. It ends with the process, even if that is killed.
-
-    Always succeeds on a file system without locks, so what is done under the lock must be safe to do twice.
-    """
+    """Lock an open file; False if another process holds the lock. It ends with the process, even if that is killed."""
+    # Always succeeds on a file system without locks, so what is done under the lock must be safe to do twice.
     try:
         import fcntl  # noqa: PLC0415  not on Windows
     except ImportError:
@@ -96,12 +86,6 @@ def try_lock(handle: int, *, shared: bool = False) -> bool:
     return True
 
 
-SECONDS = 10
-# Network and user-space file systems: locks may exclude only processes of this machine, or none at all.
-_REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse", "vboxsf", "vmhgfs", "prl_fs")
-_TAKE = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'rb+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
-
-
 def problem_with_locks(folder: Path) -> str:
     """Return what is wrong with locks in a folder, empty if a lock kept a second process out as it should."""
     try:
@@ -114,7 +98,7 @@ def problem_with_locks(folder: Path) -> str:
         except OSError as problem:
             return f"the file system refuses locks ({problem.strerror})"
         other = [sys.executable, "-I", "-S", "-c", _TAKE, file.name]
-        done = subprocess.run(other, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603  our own words
+        done = subprocess.run(other, capture_output=True, timeout=10, check=False)  # noqa: S603  our own words
     return "" if done.returncode else "the file system gives the same lock to two processes at once"
 
 

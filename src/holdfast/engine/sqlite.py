@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from holdfast.engine.database import Dialect, Params, as_params, unusable
+from holdfast.engine.database import Database, Dialect, Params, as_params, unusable
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
-from holdfast.model.files import open_regular, write_new
+from holdfast.model.files import open_regular, state_of, write_new
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
@@ -40,13 +40,12 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
 # Error codes when a file cannot grow (the store, its write-ahead log or the index of the log), and when the file system
 # refuses locks.
 _NO_ROOM = [getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "WRITE TRUNCATE SHMOPEN SHMSIZE".split()]
-_NO_LOCKS = [
-    getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "LOCK RDLOCK UNLOCK CHECKRESERVEDLOCK SHMLOCK".split()
-]
-_NO_LOCKS.append(sqlite3.SQLITE_PROTOCOL)
+_LOCKING = "LOCK RDLOCK UNLOCK CHECKRESERVEDLOCK SHMLOCK"
+_NO_LOCKS = [sqlite3.SQLITE_PROTOCOL, *(getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in _LOCKING.split())]
+_FAILURES = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
 
-class SQLite:
+class SQLite(Database):
     """A SQLite file: one connection shared by the threads of this process, and more for reading while it is in use.
 
     A thread that finds the connection in use reads committed data on another one, so readers wait for no writer, of
@@ -54,11 +53,10 @@ class SQLite:
     """
 
     dialect: Dialect = "sqlite"
-    guarded = False
-    shared = False
+    path: Path
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.place = path, str(path)
         self._lock = threading.RLock()
         self._depth = 0
         self._readers: list[sqlite3.Connection] = []  # idle ones only
@@ -69,19 +67,16 @@ class SQLite:
         self._open()
 
     def _open(self) -> None:
-        """Open the file, read-only if it cannot be written. Every write tries again to open it for writing."""
         try:
             self._connect("mode=rw", self._set_up)
             self._refusal = None
         except (StoreFull, StoreUnwritable) as problem:
-            if not self._is_readable(problem):
+            if not _has_content(self.path) or not self._is_readable(problem):
                 raise
             self._refusal = problem
 
     def _is_readable(self, problem: StoreError) -> bool:
         """Open an existing store for reading, without growing any file; True if that worked."""
-        if not _has_content(self.path):
-            return False
         ways = ["mode=ro&readonly_shm=1"]  # builds the log's index in memory, but its file must exist, if only empty
         with suppress(OSError):
             os.close(os.open(self.path.with_name(self.path.name + "-shm"), os.O_CREAT | os.O_RDONLY, 0o600))
@@ -95,13 +90,10 @@ class SQLite:
             except StoreError:
                 continue
             if way == "immutable=1" and not is_fixed:  # another user may be able to write: read it all now, and once
-                before = self.path.stat()
+                before = state_of(self.path)
                 with self.in_memory(problem):
                     pass
-                after = self.path.stat()
-                return (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and not _has_content(
-                    log
-                )
+                return state_of(self.path) == before and not _has_content(log)
             return True
         return False
 
@@ -123,13 +115,9 @@ class SQLite:
                 raise
 
     def _connected(self, way: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?{way}"
         connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{way}",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
+            uri, BUSY_SECONDS, uri=True, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         connection.row_factory = sqlite3.Row
         return connection
@@ -168,27 +156,25 @@ class SQLite:
         return row[0] if row else None
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
-        """Run one statement and return the number of rows it changed."""
-        with self._lock, translated(self.path):
-            self._check_writable()
+        with self._writing():
             return self._connection.execute(sql, as_params(params)).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
-        """Run one statement for each set of parameters."""
         if given := list(rows):
-            with self._lock, translated(self.path):
-                self._check_writable()
+            with self._writing():
                 self._connection.executemany(sql, given)
 
-    def _check_writable(self) -> None:
-        """Raise the reason why the store is read-only, unless it can be opened for writing now."""
-        if self._refusal is None or self._depth:
-            return
-        if not self._in_memory:
-            self._connection.close()  # before reopening: connections of one process share the state of the log
-            self._open()
-        if self._refusal is not None:
-            raise self._refusal
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the connection; raise the reason why the store is read-only, unless it can be opened for writing now."""
+        with self._lock, translated(self.path):
+            if self._refusal is not None and not self._depth:
+                if not self._in_memory:
+                    self._connection.close()  # before reopening: connections of one process share the state of the log
+                    self._open()
+                if self._refusal is not None:
+                    raise self._refusal
+            yield
 
     @contextmanager
     def in_memory(self, problem: StoreError, /) -> Iterator[None]:
@@ -207,30 +193,27 @@ class SQLite:
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Return all rows of a select, from the shared connection or, if a thread is using it, from another one."""
-        # A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
-        if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
-            with self._reader() as reader:
-                return self._rows(reader, sql, params)
+        # A store that is read-only, or copied into memory, has just one connection: see `_writing`.
+        if self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
+            try:
+                return self._rows(self._connection, sql, params)
+            finally:
+                self._lock.release()
+        reader = self._idle_reader()
         try:
-            return self._rows(self._connection, sql, params)
-        finally:
-            self._lock.release()
-
-    @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
-        """Yield a read-only connection; a few idle ones stay open for reuse."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            with translated(self.path):
-                reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
-                for text in ("query_only = on", "temp_store = memory", "cache_size = -8000", f"mmap_size = {MAPPED}"):
-                    reader.execute(f"pragma {text}")
-        try:
-            yield reader
+            return self._rows(reader, sql, params)
         finally:
             self._readers.append(reader)
             self._close_readers(keep=0 if self._closed else IDLE_READERS)
+
+    def _idle_reader(self) -> sqlite3.Connection:
+        with suppress(IndexError):
+            return self._readers.pop()
+        with translated(self.path):
+            reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
+            for text in ("query_only = on", "temp_store = memory", "cache_size = -8000", f"mmap_size = {MAPPED}"):
+                reader.execute(f"pragma {text}")
+        return reader
 
     def _close_readers(self, keep: int = 0) -> None:
         while len(self._readers) > keep:
@@ -244,7 +227,6 @@ class SQLite:
             raise _our_error(problem, self.path) from problem
 
     def _maintain(self, sql: str) -> list[sqlite3.Row]:
-        """Run a maintenance statement for the whole file, on the connection that can write."""
         with self._lock:
             return self._rows(self._connection, sql)
 
@@ -252,71 +234,48 @@ class SQLite:
         """Run the statements of a schema one by one, since `executescript` would commit an open transaction."""
         text = sql if isinstance(sql, str) else sql[self.dialect]
         with self._lock, translated(self.path):
-            for statement in text.split(";\n"):
-                if statement.strip():
-                    self._connection.execute(statement)
+            for statement in filter(str.strip, text.split(";\n")):
+                self._connection.execute(statement)
 
     def has_table(self, name: str, /) -> bool:
-        """True if the table exists."""
         return bool(self.query("select 1 from sqlite_master where type = 'table' and name = :name", {"name": name}))
-
-    def drop_table(self, name: str, /) -> None:
-        """Drop a table if it exists."""
-        self.script(f"drop table if exists {name}")
-
-    def restore_policies(self) -> None:
-        """Do nothing: a file has no row policies."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run a transaction that holds the write lock from its start: a later upgrade from reading could fail."""
         with self._lock:
-            if self._depth:
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-                return
-            self.execute("begin immediate")
-            self._depth = 1
+            if is_outer := not self._depth:
+                self.execute("begin immediate")
+            self._depth += 1
             try:
                 yield
-                self.execute("commit")
+                if is_outer:
+                    self.execute("commit")
             except BaseException:
-                if self._connection.in_transaction:
+                if is_outer and self._connection.in_transaction:
                     self._connection.execute("rollback")
                 raise
             finally:
-                self._depth = 0
+                self._depth -= 1
 
     def checkpoint(self) -> bool:
         """Move the write-ahead log into the file and empty it; False if another process is still reading it."""
         return not self._maintain("pragma wal_checkpoint(truncate)")[0][0]
 
     @property
-    def place(self) -> str:
-        """The path of the file."""
-        return str(self.path)
-
-    @property
     def version(self) -> str:
-        """The version of the SQLite library."""
         return f"SQLite {sqlite3.sqlite_version}"
 
     @property
     def size(self) -> int:
-        """Bytes on disk, the write-ahead log included."""
         return sum(path.stat().st_size for path in self.path.parent.glob(self.path.name + "*"))
 
     def compact(self) -> bool:
-        """Reclaim free space and refresh the planner's statistics; True if the write-ahead log is empty afterwards."""
         self._maintain("vacuum")
         self._maintain("analyze")
         return self.checkpoint()
 
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
-        """Remove deleted text from indexes and the log, optionally from free pages; False if the log is in use."""
         for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
             # Each `optimize` adds a level to the index, and SQLite refuses one of more than 2,000; `rebuild` starts over.
             (structure,) = self.query(f"select block from {row[0]}_data where id = 10")[0]
@@ -325,7 +284,6 @@ class SQLite:
         return self.compact() if free_pages else self.checkpoint()
 
     def damage(self) -> list[str]:
-        """Return up to 20 problems found by a check of every page."""
         found = [str(row[0]) for row in self.query("pragma quick_check(20)")]
         return [] if found == ["ok"] else found
 
@@ -348,10 +306,8 @@ def _has_content(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Create the folder with mode 0700 and a store without tables with mode 0600; raise NotAStore for an empty file.
-
-    The file gets its name when it is complete, so an empty one is what is left of a store, and never a new one.
-    """
+    """Create the folder with mode 0700 and a store without tables with mode 0600; raise NotAStore for an empty file."""
+    # The file gets its name when it is complete, so an empty one is what is left of a store, and never a new one.
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
@@ -359,9 +315,7 @@ def _make_private(path: Path) -> None:
                 empty.execute(f"pragma application_id = {APPLICATION_ID}")
                 write_new(path, empty.serialize())
         elif not path.stat().st_size:
-            hint = (
-                "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file first."
-            )
+            hint = "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file."
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
     except OSError as problem:
         is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
@@ -376,9 +330,6 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except _FAILURES as problem:
         raise _our_error(problem, path) from problem
-
-
-_FAILURES = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
 
 def _our_error(problem: sqlite3.Error | OverflowError | UnicodeEncodeError, path: Path) -> errors.HoldfastError:

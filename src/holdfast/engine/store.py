@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 
 from holdfast.engine import changes, journal
 from holdfast.engine.database import Database, Queries, column, insert, stored, value
-from holdfast.engine.views import Batch, Entry, View, recreate
+from holdfast.engine.views import Batch, Entry, View
 from holdfast.engine.views.labels import labels, privates
 from holdfast.engine.views.links import links
 from holdfast.engine.views.records import BESIDE, MEMORIES, NUMBERS, PROJECT_BITS, by_ids, homes_of, records, span
 from holdfast.engine.views.sessions import rebuild_row, sessions
-from holdfast.engine.views.signals import heat, steps, touches, trusts
-from holdfast.engine.views.usage import usage
+from holdfast.engine.views.usage import heat, steps, touches, trusts, usage
 from holdfast.engine.views.vectors import queue_all, vectors
 from holdfast.engine.views.words import Span, index, words
 from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwritable
-from holdfast.model.event import FOLDING, Event
+from holdfast.model.event import FOLDING, Event, by_record
 from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
@@ -31,10 +30,11 @@ Progress = Callable[[int, int], None]
 REPLAYED = (records, labels, links, usage, touches, trusts, heat, steps, sessions, words, privates)
 ALL_VIEWS = (*REPLAYED, vectors)
 MOVING = "moving"  # name of the setting while a store is being filled from another
-
-
-def silent(_done: int, _all: int) -> None:
-    """Ignore progress."""
+_VIEWS = "select name, version from views"
+_SEPARATE = {"beside": f"%{BESIDE}%"}
+_SQL = Queries(
+    __file__, folding_only=journal.FOLDING_ONLY, columns=journal.COLUMNS, memories=MEMORIES, bits=str(PROJECT_BITS)
+)
 
 
 @cache
@@ -52,9 +52,9 @@ def check_schema(said: str) -> int:
     return version
 
 
-def stale_views(known: Iterable[tuple[str, int]]) -> list[View]:
+def stale_views(known: Iterable[Any]) -> list[View]:
     """Return the views that are missing or of an older version; raise NewerStore if one is of a newer version."""
-    versions = dict(known)
+    versions = {name: int(version) for name, version in known}
     for view in ALL_VIEWS:
         if versions.get(view.name, 0) > view.version:
             raise NewerStore(f"The view {view.name} of this store is newer than this Holdfast knows.")
@@ -92,19 +92,14 @@ class Store(journal.Journal):
         return self.db.transaction()
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
-        """Store events and update every view in one transaction; return the records that changed.
-
-        Idempotent: an event that is already stored changes nothing. Events may arrive in any order.
-        Raises NewerStore if a newer Holdfast upgraded the store after this one opened it.
-        """
+        """Store events and update every view in one transaction; return the records that changed."""
+        # Idempotent: an event that is already stored changes nothing. Events may arrive in any order. Raises NewerStore
+        # if a newer Holdfast upgraded the store after this one opened it.
         with self.db.transaction():
             fresh = self._append(events)
             erased = self._erased({event.about for event in fresh if event.verb in ("erased", "accepted")})
-            for about in erased:  # uses included: they may quote its text
-                for row in self.db.query(
-                    f"select seq, {journal.COLUMNS} from events where about = :about", {"about": about}
-                ):
-                    self.db.execute(_SQL["scrub"], journal.event_row(row["seq"], scrub(journal.event_of(row))))
+            for seq, event in (pair for about in erased for pair in self.numbered("about = :about", {"about": about})):
+                self.db.execute(_SQL["scrub"], journal.event_row(seq, scrub(event)))  # uses too may quote its text
             abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             if any(event.verb == "revised" and "project" in event.data for event in fresh):
                 entries = self.moved(abouts)
@@ -118,12 +113,8 @@ class Store(journal.Journal):
     def moved(self, abouts: Iterable[str]) -> list[Entry]:
         """Return records that moved with a number in their new project, and rebuild the views: numbers begin with the project."""
         before = self.entries(abouts)
-        homes = [self.project_number(_home_of(entry.record), make=True) for entry in before]
-        gone = [
-            {"number": one.number}
-            for one, home in zip(before, homes, strict=True)
-            if one.number >> PROJECT_BITS != home
-        ]
+        homes = ((one.number, homes_of((one.record.project,), (one.record.kind,))[0]) for one in before)
+        gone = [{"number": n} for n, home in homes if n >> PROJECT_BITS != self.project_number(home, make=True)]
         for table in ("entries", *vectors.tables):
             self.db.many(f"delete from {table} where number = :number", gone)
         after = self.entries(entry.record.id for entry in before)
@@ -148,18 +139,14 @@ class Store(journal.Journal):
 
     def _erased(self, abouts: Collection[str]) -> set[str]:
         """Return which of these records are erased; an erasure that is quarantined or rejected does not count."""
-        if not abouts:
-            return set()
         said: dict[str, set[str]] = {}
-        for row in self.db.query(_SQL["erased"], {"abouts": list(abouts)}):
-            said.setdefault(row[0], set()).add(row[1])
+        for about, key in self.db.query(_SQL["erased"], {"abouts": list(abouts)}) if abouts else ():
+            said.setdefault(about, set()).add(key)
         return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
 
     def rewrite(self, clean: Callable[[Event], Event]) -> list[Event]:
-        """Replace each event with what `clean` returns for it, rebuild the views, and return the changed events.
-
-        Only for removing text that must not be stored, such as secrets. Copies of the journal elsewhere keep it.
-        """
+        """Replace each event with what `clean` returns for it, rebuild the views, and return the changed events."""
+        # Only for removing text that must not be stored, such as secrets. Copies of the journal elsewhere keep it.
         changed: list[Event] = []
         with self._writing():
             for seq, event in self.journal():
@@ -208,20 +195,16 @@ class Store(journal.Journal):
         new: dict[str, list[str]] = {}
         for about, record in folded.items():
             if about not in known:
-                new.setdefault(_home_of(record), []).append(about)
-        for home, ids in new.items():
-            numbers |= self._number(ids, home)
+                new.setdefault(homes_of((record.project,), (record.kind,))[0], []).append(about)
+        for name, ids in new.items():
+            ((home, last),) = self.sizes([name]).items()
+            home = home if home >= 0 else self.project_number(name, make=True)
+            given = {"home": home, "n": len(ids)}
+            self.db.execute("update projects set records = records + :n where number = :home", given)
+            fresh = {one: number for number, one in enumerate(ids, start=(home << PROJECT_BITS) + last + 1)}
+            insert(self.db, "entries", [{"number": number, "id": one} for one, number in fresh.items()])
+            numbers |= fresh
         return [Entry(number=numbers[about], record=record, known=about in known) for about, record in folded.items()]
-
-    def _number(self, ids: Sequence[str], name: str) -> dict[str, int]:
-        """Assign local numbers to new records of a project; a number never changes."""
-        ((home, last),) = self.sizes([name]).items()
-        home = home if home >= 0 else self.project_number(name, make=True)
-        given = {"home": home, "n": len(ids)}
-        self.db.execute("update projects set records = records + :n where number = :home", given)
-        numbers = {one: number for number, one in enumerate(ids, start=(home << PROJECT_BITS) + last + 1)}
-        insert(self.db, "entries", [{"number": number, "id": one} for one, number in numbers.items()])
-        return numbers
 
     def project_number(self, name: str, *, make: bool = False) -> int:
         """Return the number of a project; a new project is created with `make`, else -1, which has no records."""
@@ -246,32 +229,23 @@ class Store(journal.Journal):
         spans = [span(number) for number in column(self.db, _SQL["everywhere"], _SEPARATE)]
         return list(zip([0, *(high + 1 for _, high in spans)], [*(low - 1 for low, _ in spans), 2**62], strict=True))
 
-    def misplaced(self) -> list[str]:
-        """Return the ids of records of separate kinds that an earlier version numbered among their project's memories."""
-        return column(self.db, _SQL["misplaced"], _SEPARATE)
-
     def projects(self) -> dict[str, int]:
         """Return how many memories each project ever had, by name."""
         return {row[0]: row[1] for row in self.db.query(_SQL["projects"], _SEPARATE)}
 
     def size(self, projects: Iterable[int] | None) -> int:
         """Return how many records these projects ever had together; None means all projects."""
-        if projects is None:
-            return int(value(self.db, "select coalesce(sum(records), 0) from projects"))
-        sql = f"select coalesce(sum(records), 0) from projects where number in ({NUMBERS})"
-        return int(value(self.db, sql, {"numbers": list(projects)}))
+        where = "1 = 1" if projects is None else f"number in ({NUMBERS})"
+        sql = f"select coalesce(sum(records), 0) from projects where {where}"
+        return int(value(self.db, sql, {"numbers": list(projects or ())}))
 
     def folded(self, about: str) -> Record | None:
         """Return the record folded from its events, without reading any view; None if there are none."""
         return fold_all(self.events_about(about))
 
     def _folded_all(self, abouts: Sequence[str]) -> dict[str, Record]:
-        """Return the folded records by id, in the order of `abouts`, with one query of the journal."""
-        if not abouts:
-            return {}
-        events: dict[str, list[Event]] = {}
-        for row in self.db.query(_SQL["folding"], {"abouts": abouts}):
-            events.setdefault(row["about"], []).append(journal.event_of(row))
+        given = {"abouts": abouts}
+        events = by_record(map(journal.event_of, self.db.query(_SQL["folding"], given) if abouts else ()))
         return {about: record for about in abouts if (record := fold_all(events.get(about, [])))}
 
     def setting(self, name: str) -> str:
@@ -293,19 +267,17 @@ class Store(journal.Journal):
         """Return how many steps of the schema the store has; raise NewerStore if this version does not know all of them."""
         return check_schema(self.setting("schema")) if self.db.has_table("settings") else 0
 
-    def stale_views(self) -> list[View]:
-        """Return the views that are missing or of another version; raise NewerStore if one is of a newer version."""
-        return stale_views((row[0], row[1]) for row in self.db.query("select name, version from views"))
-
-    def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = silent) -> int:
+    def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = lambda *_: None) -> int:
         """Drop views (default: all but vectors) and replay the journal into them; return the number of records."""
         wanted = REPLAYED if chosen is None else tuple(chosen)
         with self._writing():
             for view in wanted:
-                recreate(self.db, view)
+                for table in view.tables:
+                    self.db.drop_table(table)
+                self.db.script(view.schema)
+                insert(self.db, "views", [{"name": view.name, "version": view.version}], replacing="name")
             total = int(value(self.db, "select count(*) from entries"))
-            done = 0
-            replayed = [view for view in wanted if view is not vectors]
+            done, replayed = 0, [view for view in wanted if view is not vectors]
             for batch in self._replay() if replayed else ():
                 for view in replayed:
                     view.apply(self.db, batch)
@@ -334,14 +306,12 @@ class Store(journal.Journal):
 
 
 def open_store(
-    db: Database, progress: Progress = silent, *, home: Path | None = None, unfinished: bool = False
+    db: Database, progress: Progress = lambda *_: None, *, home: Path | None = None, unfinished: bool = False
 ) -> Store:
-    """Bring a database to this version's schema and views, and return the store in it.
-
-    Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
-    """
+    """Bring a database to this version's schema and views, and return the store in it."""
+    # Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
     store = Store(db, home)
-    if (version := store.schema_version()) != len(schema_steps()) or store.stale_views():
+    if (version := store.schema_version()) != len(schema_steps()) or stale_views(db.query(_VIEWS)):
         try:
             _bring_up_to_date(store, progress)
         except (StoreFull, StoreUnwritable) as problem:
@@ -361,27 +331,18 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
             store.db.script(step)
         store.note("schema", str(len(schema_steps())))
         journal.fill_checksums(store.db)
-        if stale := store.stale_views():
+        if stale := stale_views(store.db.query(_VIEWS)):
             if words in stale:  # transcripts have the same words
                 from holdfast.engine.raw.transcripts import index_chunks  # noqa: PLC0415  rarely needed
 
                 index_chunks(store.db)
             store.rebuild(stale, progress)
-            if misplaced := store.misplaced():
+            # Records of separate kinds that an earlier version numbered among their project's memories.
+            if misplaced := column(store.db, _SQL["misplaced"], _SEPARATE):
                 store.moved(misplaced)
 
 
 def _check_versions(schema: str | None, views: str) -> None:
     """Raise NewerStore if a newer version wrote these; a store that is being upgraded has older ones."""
     check_schema(schema or "")
-    stale_views((name, int(version)) for name, version in stored(views, lambda given: [one.split() for one in given]))
-
-
-def _home_of(record: Record) -> str:
-    return homes_of((record.project,), (record.kind,))[0]
-
-
-_SEPARATE = {"beside": f"%{BESIDE}%"}
-_SQL = Queries(
-    __file__, folding_only=journal.FOLDING_ONLY, columns=journal.COLUMNS, memories=MEMORIES, bits=str(PROJECT_BITS)
-)
+    stale_views(stored(views, lambda given: [one.split() for one in given]))

@@ -6,9 +6,11 @@ import logging
 import secrets
 import signal
 import socket
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import h11
@@ -23,13 +25,33 @@ from holdfast.model.errors import Invalid, StoreError, StoreUnwritable
 from holdfast.model.files import read_regular, write_new
 
 HOST = "127.0.0.1"
-LEAVING_SECONDS = 2  # how long running requests may take after a stop signal
+LEAVING = 2  # seconds: how long running requests may take after a stop signal
 DRAINED_TIMES = 3  # times the longest body: how much of a body that is too long is still read
 BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
 TOKEN_FILE = "http-token"  # noqa: S105  a file name
 HEAD_SECONDS = 30.0  # as long as a body may take
 MOST_WAITING = 200  # connections of one address whose request headers are incomplete
 log = logging.getLogger(__name__)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Latest(OrderedDict[K, V]):
+    """The values used last, at most as many as it may have; for any thread."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self._lock = most, threading.Lock()
+
+    def use(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key, made if there is none; the one not used for longest makes room."""
+        with self._lock:
+            value = self[key] = self.pop(key) if key in self else make()
+            while len(self) > self._most:
+                self.popitem(last=False)
+            return value
 
 
 class Announcing(uvicorn.Server):
@@ -47,12 +69,7 @@ class Announcing(uvicorn.Server):
 
 
 def serve(
-    app: ASGIApp,
-    listener: socket.socket,
-    *,
-    announce: Callable[[], None],
-    seconds: int = LEAVING_SECONDS,
-    **options: Any,
+    app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None], seconds: int = LEAVING, **options: Any
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let requests finish for some seconds; `announce` is called once it answers."""
     config = uvicorn.Config(
@@ -131,18 +148,13 @@ async def with_body(scope: Scope, receive: Receive, longest: int) -> Receive | R
             size += len(part)
             if size <= longest:
                 body += part
-        return too_long if size > longest else _again(bytes(body), receive)
+        waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def replayed() -> Message:  # the body once, then what the connection sends after it
+            return waiting.pop() if waiting else await receive()
+
+        return too_long if size > longest else replayed
     return PlainTextResponse("The rest of the request did not come in time.\n", 408)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that replays the body once, then passes on later messages of the connection."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replayed
 
 
 def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:

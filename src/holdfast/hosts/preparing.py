@@ -7,14 +7,12 @@ small process of its own: `python -m holdfast.hosts.preparing HOME FOLDER SESSIO
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.compose import open_memory
-from holdfast.compose.locks import turn
+from holdfast.compose import open_memory, turn
 from holdfast.compose.settings import load_settings, settings_files
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import HoldfastError
@@ -55,11 +53,10 @@ class Places:
         names = {f"HOLDFAST_{name.upper()}" for name in places.OF_A_SESSION}
         settings = places.session_settings(environment)
         first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
-        lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION} | {
-            "home": str(home)
-        }
+        lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
         around = {name: value for name, value in environment.items() if name not in names}
         known: dict[Place, Mapping[str, Any]] = {first: settings}
+        lasting["home"] = str(home)
         return cls(flags=lasting, environment=around, home=str(home), first=first, given=own, settings=known)
 
     def opened(self, place: Place) -> Memory:
@@ -73,12 +70,8 @@ class Places:
         settings = load_settings(folder=folder, environment=self.environment, flags=flags, preset=preset)
         return open_memory(settings, folder=folder)
 
-    @contextmanager
-    def prepared(self, place: Place, session: str = "") -> Iterator[tuple[Memory, SessionBrief]]:
-        """Prepare the answers for a place; yield the memory they come from, and the brief.
-
-        A session that is about to continue first gets where it stands.
-        """
+    def prepared(self, place: Place, session: str = "") -> tuple[str, SessionBrief]:
+        """Prepare the answers for a place; return its project, and the brief. A session about to continue first gets where it stands."""
         # Their states come first: what changes from here on is noticed at the next comparison.
         watched = {path: state_of(path) for path in (*places.head_files(place.root), *settings_files(Path(place.root)))}
         before = {} if place in self.active else self._prepared_for(place).get("settings", {})
@@ -88,8 +81,12 @@ class Places:
             note_tips(memory)
             file = Path(places.prepared_file(self.home, place.root, place.project))
             settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
-            here = {"path": place.root, "remotes": places.remotes_of(place.root)}
-            yield memory, prepare(memory, file, settings=settings, watched=watched, **here)
+            here = {"path": place.root, "remotes": places.remotes_of(place.root), "settings": settings}
+            return memory.project, prepare(memory, file, here, watched)
+
+    def prepare(self, chosen: Iterable[Place]) -> list[str]:
+        """Prepare the answers for those places that are still there; return their projects."""
+        return [self.prepared(place)[0] for place in sorted(chosen) if Path(place.root).is_dir()]
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:
@@ -106,8 +103,7 @@ def next_session(home: Path, folder: Path) -> SessionBrief | None:
         return None
     known = Places.of({}, home, folder, os.environ)
     try:
-        with known.prepared(known.first) as (_, brief):
-            return brief
+        return known.prepared(known.first)[1]
     except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
         log.warning("what the next session gets is not prepared: %s", problem)
         return None
@@ -128,7 +124,6 @@ def _hand_over(memory: Memory, file: Path, session: str) -> None:
 if __name__ == "__main__":
     try:
         started_for = Places.of({}, Path(sys.argv[1]), Path(sys.argv[2]), os.environ)
-        with started_for.prepared(started_for.first, *sys.argv[3:]):
-            pass
+        started_for.prepared(started_for.first, *sys.argv[3:])
     except (HoldfastError, OSError) as problem:  # the hook answers without it, and `holdfast doctor` reports the cause
         log.warning("%s", problem)

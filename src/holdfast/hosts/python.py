@@ -19,7 +19,7 @@ from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
 from holdfast.model.request import built, texts_of
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers, explain
+from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal
 from holdfast.verbs.exchange import jsonl, replicas
@@ -155,14 +155,10 @@ class Memory:
 
     def show(self, id: str, *, as_of: When = "") -> Shown:  # noqa: A002
         """Return a memory in full, with its freshness; `as_of` returns it as it was at a date, with no freshness."""
-        state = None
-        if as_of:
-            details = read.get(self._inner, id, at=moment_of(as_of, self._inner.clock.now()))
-        else:
-            hydrated = read.hydrate(self._inner, id)
-            details, state = hydrated.shown, hydrated.freshness
-        record, superseded_by, usage = details.record, details.superseded_by, details.usage
-        return Shown(record=record, freshness=state, superseded_by=superseded_by, usage=usage, came=details.came)
+        at = moment_of(as_of, self._inner.clock.now()) if as_of else ""
+        shown = read.get(self._inner, id, at=at) if at else read.hydrate(self._inner, id)
+        names = ("record", "freshness", "superseded_by", "usage", "came")
+        return Shown(**{name: getattr(shown, name) for name in names})
 
     def list(
         self,
@@ -328,18 +324,14 @@ def open(  # noqa: A001
 
 
 def _saved(outcome: write.Outcome) -> Saved:
-    match outcome:
-        case write.Written(record=record, related=related, doubts=doubts):
-            return Saved(record=record, related=tuple(near.record for near in related), warnings=doubts)
-        case write.WrittenPending(record=record, why=why, related=related):
-            return Saved(record=record, pending=why, related=tuple(near.record for near in related))
-        case refused:
-            raise refused_as(refused)
+    if not isinstance(outcome, write.Written | write.WrittenPending):
+        raise refused_as(outcome)
+    related, pending = tuple(near.record for near in outcome.related), getattr(outcome, "why", "")
+    return Saved(record=outcome.record, pending=pending, related=related, warnings=getattr(outcome, "doubts", ()))
 
 
 def refused_as(refused: Refused) -> NotSaved:
     """Return a refusal as an exception that names the argument which waives it."""
     refusal = explain(refused, REMEDIES["python"])
-    near = refused.matches if isinstance(refused, Duplicate | PreviouslyRemoved) else ()
-    matches = [match.record.id for match in near]
+    matches = [match.record.id for match in getattr(refused, "matches", ())]
     return NotSaved(refusal.reason, hint=refusal.hint, refusal=refusal.code, matches=matches)

@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
+from holdfast.hosts.hooks.hook import activity_of
 from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
@@ -82,21 +82,18 @@ def simulate(
             name, payload = events[occasion]
             event = activity_of(name, "claude", {"session_id": SESSION, "cwd": folder, **payload})
             answer = respond(home, prepared, event | ({"branch": branch} if branch else {}), payload)
-            steps.append(_step(memory, occasion, "" if occasion == START else text, answer))
+            if not answer:
+                steps.append(Step(occasion=occasion, nothing=_why_nothing(memory, occasion)))
+                continue
+            ids, said, now = tuple(answer["ids"]), answer["text"], memory.clock.now()
+            known, asked = vitals_by_id(memory, ids), "" if occasion == START else text
+            records = [known[id_].record for id_ in ids if id_ in known]
+            got = tuple(delivered(one, ids, answer["why"], asked, said, session="", at=now) for one in records)
+            shown: dict[str, Any] = {"text": said, "tokens": tokens_of(said), "memories": got}
+            steps.append(Step(occasion=occasion, blocks=bool(answer.get("block")), **shown))
         if at:
             memory.store.close()
     return steps
-
-
-def _step(memory: Memory, occasion: str, text: str, answer: dict[str, Any]) -> Step:
-    if not answer:
-        return Step(occasion=occasion, nothing=_why_nothing(memory, occasion))
-    ids, said, now = tuple(answer["ids"]), answer["text"], memory.clock.now()
-    known = vitals_by_id(memory, ids)
-    records = [known[id_].record for id_ in ids if id_ in known]
-    got = tuple(delivered(record, ids, answer["why"], text, said, session="", at=now) for record in records)
-    blocks = bool(answer.get("block"))
-    return Step(occasion=occasion, text=said, tokens=tokens_of(said), memories=got, blocks=blocks)
 
 
 def _why_nothing(memory: Memory, occasion: str) -> str:

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from holdfast.compose import refresh_copy
+from holdfast.compose import refresh_copy, turn, worker_lock
 from holdfast.compose.adapters import open_replica
-from holdfast.compose.locks import turn, worker_lock
 from holdfast.hosts.hooks.places import checkout_root, handover_file
 from holdfast.hosts.preparing import HANDOVER_TOKENS, Place, Places
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreBusy, StoreError
@@ -32,7 +32,7 @@ from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.receipts import note_outcomes
-from holdfast.verbs.truth.compare import compare
+from holdfast.verbs.truth.contradictions import compare
 from holdfast.verbs.upkeep.erasing import finish, forget_prepared
 
 LONGEST_SECONDS = 120.0
@@ -64,10 +64,7 @@ def work(
     environment: Mapping[str, str] = os.environ,
     seconds: float = LONGEST_SECONDS,
 ) -> Worked | None:
-    """Do all pending work of the store in `home`, within a time limit; None if another worker holds the lock.
-
-    `flags` apply to every folder, except session settings, which apply to the folder it was started in.
-    """
+    """Do all pending work of the store in `home`, within a time limit; None if another worker holds the lock."""
     places = Places.of(flags, home, folder, environment)
     done, until = None, time.monotonic() + seconds
     while True:
@@ -97,9 +94,7 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
         waiting = trail.waiting_sessions(memory)
         if waiting:
             deriving.touch(mode=0o600)
-        for session in waiting:
-            if time.monotonic() > until:
-                break
+        for session in takewhile(lambda _: time.monotonic() <= until, waiting):
             with turn(home, shared=True):  # it reads what an erasure may be deleting
                 touched |= _session(memory, places, home, session, done)
             finish(memory)
@@ -109,19 +104,14 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
     _tidy(home)
     finish(memory)
     forget_prepared(memory)
-    for place in sorted(touched):
-        if Path(place.root).is_dir():
-            with places.prepared(place) as (prepared_for, _):
-                done.prepared.append(prepared_for.project)
+    done.prepared += places.prepare(touched)
     deriving.unlink(missing_ok=True)
     done.files += _attempt(memory, "files", lambda: _refresh(memory, folder, done))
     done.vectors = _attempt(memory, "vectors", lambda: _embed(memory, until))
     before = memory.store.last_seq()
     _attempt(memory, "comparison", lambda: compare(memory, seconds=until - time.monotonic()), catch=EmbedderError)
-    for place in sorted(touched) if memory.store.last_seq() != before else ():  # a brief marks what was found
-        if Path(place.root).is_dir():
-            with places.prepared(place):
-                pass
+    if memory.store.last_seq() != before:  # a brief marks what was found
+        places.prepare(touched)
     refresh_copy(memory)
 
 
@@ -165,7 +155,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
     nothing, and an open turn is derived once it has ended. A failure of one session is recorded and does not stop the
     others; if the store itself fails, everything is left for the next worker.
     """
-    fresh, activity = trail.new_activity(memory, session), trail.activity_of(memory, session)
+    fresh, activity = (trail.activity_of(memory, session, fresh=fresh) for fresh in (True, False))
     roots = {event.cwd: checkout_root(event.cwd or ".") for event in activity}
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
@@ -223,13 +213,10 @@ def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[flo
 
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
-    prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
-    halves, old = (
-        (home / "spool").glob(".*"),
-        (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{trail.SET_ASIDE}")),
-    )
-    for paths, seconds in ((halves, 3_600), (old, KEPT_DAYS * 86_400)):
-        for path in paths:
+    spool = home / "spool"
+    old = ((home / "seen", "*"), (home / "prepared", "handover-*"), (spool, f"*{trail.SET_ASIDE}"))
+    for folder, names, days in ((spool, ".*", 1 / 24), *((*which, KEPT_DAYS) for which in old)):
+        for path in folder.glob(names):
             with suppress(FileNotFoundError):  # a hook may have just finished it
-                if path.stat().st_mtime < time.time() - seconds:
+                if path.stat().st_mtime < time.time() - days * 86_400:
                     path.unlink()

@@ -28,9 +28,8 @@ try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
     from anthropic.types import beta
 except ImportError as problem:
-    raise ImportError(
-        "The memory tool needs the package anthropic. Run: pip install 'holdfast[anthropic]'"
-    ) from problem
+    message = "The memory tool needs the package anthropic. Run: pip install 'holdfast[anthropic]'"
+    raise ImportError(message) from problem
 
 SYSTEM = "memory-tool"
 ROOT = "/memories"
@@ -61,7 +60,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._running = threading.Lock()  # one command at a time: two threads must not create the same file
 
     def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
-        """Run a command; raise ToolError if it cannot be done, or an argument is missing or of another type."""
         name = getattr(command, "command", None)  # the SDK does not check what the model sent
         if name not in NEEDED:
             raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
@@ -77,7 +75,6 @@ class MemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"Error: {problem}") from problem
 
     def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file with line numbers, or the files of a directory; stale ones are marked."""
         parts = _parts(command.path)
         record = keyed.at(self._memory, SYSTEM, parts) if parts else None
         if record is None:
@@ -91,59 +88,45 @@ class MemoryTool(BetaAbstractMemoryTool):
             end = len(lines) if command.view_range[1] == -1 else command.view_range[1]
             lines = lines[first - 1 : end]
         stale = self._stale([record]).get(record.id, "")
-        note = (
-            f"\n\n[Holdfast: part of this may be out of date: {stale}. Check it, then edit the file.]" if stale else ""
-        )
-        return f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first)}{note}"
+        note = f"\n\n[Holdfast: part of this may be out of date: {stale}. Check it, then edit the file.]"
+        shown = f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first)}"
+        return shown + note if stale else shown
 
     def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
         parts = _parts(command.path)
-        if not parts or self._exists(parts):
-            raise ToolError(f"File {command.path} already exists")
-        self._check_directories(parts)
-        record = self._save(parts, command.file_text)
-        return f"File created successfully at: {command.path}{_remark(record, command.file_text)}"
+        self._check_free(parts, f"File {command.path} already exists")
+        return f"File created successfully at: {command.path}{self._saved(parts, command.file_text)}"
 
     def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that occurs once in a file."""
         parts, content = self._file(command.path)
         old, new = _plain(command.old_str), _plain(command.new_str)
         places = [place for place in range(len(content)) if content.startswith(old, place)] if old else []
         if not places:
-            raise ToolError(
-                f"No replacement was performed, old_str `{command.old_str}` did not appear verbatim in {command.path}."
-            )
+            why = f"old_str `{command.old_str}` did not appear verbatim in {command.path}"
+            raise ToolError(f"No replacement was performed, {why}.")
         if content.count(old) > 1:
             lines = ", ".join(str(content.count("\n", 0, place) + 1) for place in places)
-            raise ToolError(
-                f"No replacement was performed. Multiple occurrences of old_str `{command.old_str}` in lines: {lines}."
-                " Please ensure it is unique"
-            )
+            why = f"Multiple occurrences of old_str `{command.old_str}` in lines: {lines}. Please ensure it is unique"
+            raise ToolError(f"No replacement was performed. {why}")
         text = content.replace(old, new)
-        record = self._save(parts, text)
-        changed, lines_now = content.count("\n", 0, places[0]), text.split("\n")
+        remark = self._saved(parts, text)
+        changed = content.count("\n", 0, places[0])
         start = max(0, changed - 2)
-        return (
-            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-            f"{_numbered(lines_now[start : changed + 3], start + 1)}{_remark(record, text)}"
-        )
+        shown = _numbered(text.split("\n")[start : changed + 3], start + 1)
+        head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return f"{head}\n{shown}{remark}"
 
     def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert text after a line of a file; line 0 is its beginning."""
         parts, content = self._file(command.path)
         lines = content.splitlines()
         if not 0 <= command.insert_line <= len(lines):
             within = f"It should be within the range [0, {len(lines)}]."
             raise ToolError(f"Invalid `insert_line` parameter: {command.insert_line}. {within}")
         lines.insert(command.insert_line, _plain(command.insert_text).rstrip("\n"))
-        text = "\n".join(lines)
-        text = text if text.endswith("\n") else f"{text}\n"
-        record = self._save(parts, text)
-        return f"The file {command.path} has been edited.{_remark(record, text)}"
+        text = "\n".join(lines).removesuffix("\n") + "\n"
+        return f"The file {command.path} has been edited.{self._saved(parts, text)}"
 
     def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
-        """Retire a file, or every file of a directory."""
         parts = _parts(command.path)
         if not parts:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
@@ -152,31 +135,25 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename or move a file, or a directory with its files."""
         old, new = _parts(command.old_path), _parts(command.new_path)
         if not old or not new or (old != new and new[: len(old)] == old):
             raise ToolError(f"Cannot rename {command.old_path} to {command.new_path}")
-        if self._exists(new):
-            raise ToolError(f"The destination {command.new_path} already exists")
-        self._check_directories(new)
+        self._check_free(new, f"The destination {command.new_path} already exists")
         moved = list(keyed.under(self._memory, SYSTEM, old))
         if not moved:
             raise ToolError(f"The path {command.old_path} does not exist")
         for record in moved:
             key = (*new, *keyed.key_of(record, SYSTEM)[len(old) :])
-            _saved(keyed.move(self._memory, SYSTEM, record, key, title=shorten("/".join(key), TITLE)))
+            _checked(keyed.move(self._memory, SYSTEM, record, key, title=shorten("/".join(key), TITLE)))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
-        """Retire every file."""
         keyed.drop(self._memory, SYSTEM, (), "all files were deleted with the memory tool")
         return "All memory cleared"
 
     def _directory(self, path: str, parts: Parts) -> str:
-        """Return a directory's listing; directories are the beginnings of the files' paths."""
-        records = {
-            keyed.key_of(record, SYSTEM)[len(parts) :]: record for record in keyed.under(self._memory, SYSTEM, parts)
-        }
+        every = keyed.under(self._memory, SYSTEM, parts)
+        records = {keyed.key_of(record, SYSTEM)[len(parts) :]: record for record in every}
         if parts and not records:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {below: len(_content(record).encode()) for below, record in records.items()}
@@ -199,26 +176,28 @@ class MemoryTool(BetaAbstractMemoryTool):
         record = keyed.at(self._memory, SYSTEM, parts) if parts else None
         if record is not None:
             return parts, _content(_readable(record, path))
-        if not parts or self._exists(parts):
+        if not parts or next(keyed.under(self._memory, SYSTEM, parts), None):
             raise ToolError(f"The path {path} is not a file.")
         raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
 
-    def _exists(self, parts: Parts) -> bool:
-        return next(keyed.under(self._memory, SYSTEM, parts), None) is not None
-
-    def _check_directories(self, parts: Parts) -> None:
+    def _check_free(self, parts: Parts, taken: str) -> None:
+        if not parts or next(keyed.under(self._memory, SYSTEM, parts), None):
+            raise ToolError(taken)
         for length in range(1, len(parts)):
             if keyed.at(self._memory, SYSTEM, parts[:length]):
                 raise ToolError(f"The path {ROOT}/{'/'.join(parts[:length])} is a file, not a directory.")
 
-    def _save(self, parts: Parts, text: str) -> Record:
-        """Store a file's text; what a memory's text cannot hold, white space around it, is kept apart."""
+    def _saved(self, parts: Parts, text: str) -> str:
+        """Store a file's text, and the white space around it apart; return what the writer should know about that."""
         text = _plain(text)
         body = text.strip()
         around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
         extra = {"around": around, "empty": not body}
         draft = Draft(body=body or EMPTY, title=shorten("/".join(parts), TITLE), extra=extra)
-        return _saved(keyed.put(self._memory, SYSTEM, parts, draft))
+        record = _checked(keyed.put(self._memory, SYSTEM, parts, draft))
+        if record.state == "pending":
+            return f" It is not used until a person approves it (`holdfast review approve {short(record.id)}`)."
+        return " Parts marked <private> were left out." if _content(record) != text else ""
 
     def _stale(self, records: Sequence[Record]) -> dict[str, str]:
         states = freshness(self._memory, records)
@@ -233,13 +212,11 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._tool = MemoryTool(memory)
 
     async def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
-        """Run a command in a thread; raise ToolError if it cannot be done."""
         return await asyncio.to_thread(self._tool.execute, command)
 
     view = create = str_replace = insert = delete = rename = execute
 
     async def clear_all_memory(self) -> str:
-        """Retire every file."""
         return await asyncio.to_thread(self._tool.clear_all_memory)
 
 
@@ -268,18 +245,10 @@ def _readable(record: Record, path: str) -> Record:
     return record
 
 
-def _saved(outcome: Record | SecretFound) -> Record:
+def _checked(outcome: Record | SecretFound) -> Record:
     if isinstance(outcome, SecretFound):
-        refused = refused_as(outcome)
-        raise ToolError(f"Error: nothing was saved. {refused.message} Remove them and try again.")
+        raise ToolError(f"Error: nothing was saved. {refused_as(outcome).message} Remove them and try again.")
     return outcome
-
-
-def _remark(record: Record, text: str) -> str:
-    """Return what the writer should know about a saved file."""
-    if record.state == "pending":
-        return f" It is not used until a person approves it (`holdfast review approve {short(record.id)}`)."
-    return " Parts marked <private> were left out." if _content(record) != _plain(text) else ""
 
 
 def _plain(text: str) -> str:

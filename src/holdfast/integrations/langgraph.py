@@ -53,7 +53,6 @@ class HoldfastStore(base.BaseStore):
         self._writing = threading.Lock()  # two threads must not create the same key
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run operations; reads see the store as it was before the batch, and of two puts on one key the last counts."""
         results: list[base.Result] = []
         puts: dict[keyed.Key, base.PutOp] = {}
         for op in ops:
@@ -68,19 +67,18 @@ class HoldfastStore(base.BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run operations in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _read(self, op: base.Op) -> base.Result:
         match op:
             case base.GetOp():
                 record = keyed.at(self._memory, SYSTEM, (*op.namespace, op.key))
-                return _item(record) if record and record.state == "active" else None
+                return base.Item(**_item(record)) if record and record.state == "active" else None
             case base.SearchOp() if op.query and op.query.strip():
                 return self._ranked(op, op.query)
             case base.SearchOp():
                 found = (record for record in self._under(op.namespace_prefix) if _matches(record, op.filter))
-                return [_found(record) for record in islice(found, op.offset, op.offset + op.limit)]
+                return [base.SearchItem(**_item(record)) for record in islice(found, op.offset, op.offset + op.limit)]
             case base.ListNamespacesOp():
                 conditions = op.match_conditions or ()
                 every = {keyed.key_of(record, SYSTEM)[:-1] for record in self._under(())}
@@ -112,23 +110,15 @@ class HoldfastStore(base.BaseStore):
         catch_up(memory, projects=memory.store.homes(memory.project))
         wanted = asked = op.offset + op.limit
         while True:
-            hits = recall(
-                memory, Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True), surface=False
-            ).hits
-            found = [
-                _found(hit.record, hit.score)
-                for hit in hits
-                if hit.score > 0
-                and self._is_under(hit.record, op.namespace_prefix)
-                and _own(hit.record).get("indexed", True)
-                and _matches(hit.record, op.filter)
-            ]
+            question = Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True)
+            hits = recall(memory, question, surface=False).hits
+            found = [hit for hit in hits if hit.score > 0 and self._is_under(hit.record, op.namespace_prefix)]
+            found = [hit for hit in found if _own(hit.record).get("indexed", True) and _matches(hit.record, op.filter)]
             if len(found) >= wanted or len(hits) < asked:
-                return found[op.offset : wanted]
+                return [base.SearchItem(**_item(hit.record), score=hit.score) for hit in found[op.offset : wanted]]
             asked *= WIDER
 
     def _under(self, prefix: Namespace) -> Iterator[Record]:
-        """Yield the active items of a namespace and of those below it, newest first."""
         for record in keyed.under(self._memory, SYSTEM, prefix):
             if self._is_under(record, prefix):
                 yield record
@@ -139,20 +129,10 @@ class HoldfastStore(base.BaseStore):
         return is_own and bool(namespace) and namespace[: len(prefix)] == prefix
 
 
-def _item(record: Record) -> base.Item:
+def _item(record: Record) -> dict[str, Any]:
     *namespace, key = keyed.key_of(record, SYSTEM)
-    return base.Item(
-        value=dict(_own(record)["value"]),
-        key=key,
-        namespace=tuple(namespace),
-        created_at=datetime.fromisoformat(record.created_at),
-        updated_at=datetime.fromisoformat(record.updated_at),
-    )
-
-
-def _found(record: Record, score: float | None = None) -> base.SearchItem:
-    item = _item(record)
-    return base.SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+    times = {name: datetime.fromisoformat(getattr(record, name)) for name in ("created_at", "updated_at")}
+    return {"namespace": tuple(namespace), "key": key, "value": dict(_own(record)["value"]), **times}
 
 
 def _own(record: Record) -> Mapping[str, Any]:
@@ -165,9 +145,8 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     try:
         plain = parse_json(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError) as problem:
-        raise Invalid(
-            f"The value is not JSON: {problem}.", hint="Store texts, numbers, lists and objects."
-        ) from problem
+        hint = "Store texts, numbers, lists and objects."
+        raise Invalid(f"The value is not JSON: {problem}.", hint=hint) from problem
     assert isinstance(plain, dict)
     return plain
 

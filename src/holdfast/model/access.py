@@ -42,9 +42,7 @@ NO_ACCESS = Access()
 _asking: ContextVar[Access] = ContextVar("asking", default=NO_ACCESS)
 
 
-def who_asks() -> Access:
-    """Return the access of this thread or task, as set by `asking`; without it, an access to nothing."""
-    return _asking.get()
+who_asks = _asking.get  # the access of this thread or task, as set by `asking`; without it, an access to nothing
 
 
 @contextmanager

@@ -29,12 +29,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeMark:
-    """The content at a cited place: blob id of the file, hash and size of the cited part, its lines, or a value.
+    """The content at a cited place: blob id of the file, hash and size of the cited part, its lines, or a value."""
 
-    `there` is None if the place could not be read.
-    """
-
-    there: bool | None = True
+    there: bool | None = True  # None if the place could not be read
     blob: str = ""
     hash: str = ""
     size: int = 0
@@ -68,9 +65,8 @@ def parse_anchor(text: str) -> Anchor:
     """Parse an anchor; text that has no other form is a path."""
     anchor = text.strip()
     if not anchor or len(anchor) > LONGEST_ANCHOR or "\n" in anchor or "\0" in anchor:
-        raise Invalid(
-            f"{anchor[:60]!r} is not an anchor.", hint="Cite a place: path, path::symbol, path:L3-L9, path::NAME=5."
-        )
+        hint = "Cite a place: path, path::symbol, path:L3-L9, path::NAME=5."
+        raise Invalid(f"{anchor[:60]!r} is not an anchor.", hint=hint)
     if anchor.startswith("!"):
         return Anchor(kind="absent", path=_path(anchor[1:]))
     if anchor.startswith(COMMIT):
@@ -109,11 +105,10 @@ def check_anchors(anchors: tuple[str, ...]) -> tuple[str, ...]:
 
 def snapshot_to_json(snapshot: CodeSnapshot) -> dict[str, Any]:
     """Return a snapshot as JSON, without the fields of a mark that have their default."""
-    defaults = {spec.name: spec.default for spec in fields(CodeMark)}
-    marks = {
-        anchor: {name: value for name, default in defaults.items() if (value := getattr(mark, name)) != default}
-        for anchor, mark in snapshot.marks.items()
-    }
+    parts = [(spec.name, spec.default) for spec in fields(CodeMark)]
+    marks: dict[str, dict[str, Any]] = {anchor: {} for anchor in snapshot.marks}
+    for anchor, mark in snapshot.marks.items():
+        marks[anchor] = {name: value for name, default in parts if (value := getattr(mark, name)) != default}
     return {"commit": snapshot.commit, "marks": marks}
 
 

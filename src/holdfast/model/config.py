@@ -78,10 +78,9 @@ class Preset:
     guide: tuple[str, ...] = ()  # lines about its tools for CLAUDE.md
 
 
-_ALL = {  # by name; that of Holdfast itself has none
-    name: Preset(**row | {"guide": tuple(row.get("guide", ()))})
-    for name, row in parse_json((Path(__file__).parent / "presets.json").read_text(encoding="utf-8")).items()
-}
+_ROWS = parse_json((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
+# By name; that of Holdfast itself has none.
+_ALL = {name: Preset(**row | {"guide": tuple(row.get("guide", ()))}) for name, row in _ROWS.items()}
 PRESETS: Mapping[str, Preset] = {name: preset for name, preset in _ALL.items() if name}
 
 

@@ -1,14 +1,13 @@
 """Make stored text harmless: no part of it can pass for a client's tag, a chat template's token or our own fence.
 
-`_markers` finds what looks like one, in one pass over the text as it looks (`_Look`), by the tables below and in `fence.txt`. Names of HTML elements and
-type arguments stay; every other tag is made harmless: `<` becomes `&lt;`, `[` becomes `&#91;`, and a line that opens a turn of a chat
-gets `| ` before it. `defused` does this for what a model reads, `inline` for a part of one line, `attribute` inside a tag of ours,
-`visible` for terminals, `escaped` for JSON there.
+`_markers` finds what looks like one, in one pass over the text as it looks (`_look`), by the tables below and in `fence.txt`.
+Names of HTML elements and type arguments stay; of every other tag `<` becomes `&lt;` and `[` becomes `&#91;`, and a line that
+opens a turn of a chat gets `| ` before it.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy, tables
@@ -57,10 +56,8 @@ _TURN = lazy(
 
 
 def visible(text: str) -> str:
-    """Return a text for a terminal, without characters that move the cursor, change the direction of writing or are invisible.
-
-    Agents read terminals too, so its tags and tokens are made harmless as well.
-    """
+    """Return a text for a terminal, without characters that move the cursor, change the direction of writing or are invisible."""
+    # Agents read terminals too, so its tags and tokens are made harmless as well.
     return _harmless((_ASCII if text.isascii() else _MOVING).sub("", text))
 
 
@@ -75,11 +72,8 @@ def escaped(json: str) -> str:
 
 
 def defused(text: str, *, fences: bool = False) -> str:
-    """Return a text that can neither close its fence nor open another, nor pass for a client's own words.
-
-    `fences` lets those through that are marked as `OURS`: for a whole answer.
-    """
-    if fences and OURS in text:
+    """Return a text that can neither close its fence nor open another, nor pass for a client's own words."""
+    if fences and OURS in text:  # a whole answer: lets those through that are marked
         first, *rest = text.split(OURS)
         fenced = (part.partition("\n") for part in rest)  # the first line is a fence of ours
         return "".join([defused(first), *(fence + line_end + defused(inside) for fence, line_end, inside in fenced)])
@@ -107,39 +101,23 @@ def _harmless(seen: str) -> str:
 
 def _markers(text: str) -> Iterator[tuple[int, str]]:
     """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
-    look = _Look(text)
-    markers = [(look.place(match.start()), "&lt;") for match in _TAG.finditer(look.text) if _is_marker(look, match)]
-    markers += [(look.place(match.start()), "&#91;") for match in _SQUARE.finditer(look.text)]
-    for match in _TURN.finditer(look.text):
-        start = look.place(match.start() + len(match[0]) - len(match[0].lstrip()))
+    look, places = _look(text)
+    tags = (match for match in _TAG.finditer(look) if _is_marker(text, places, match))
+    markers = [(places[match.start()], "&lt;") for match in tags]
+    markers += [(places[match.start()], "&#91;") for match in _SQUARE.finditer(look)]
+    for match in _TURN.finditer(look):
+        start = places[match.start() + len(match[0]) - len(match[0].lstrip())]
         if match["capital"] is None or next(filter(str.isalpha, text[start : start + 20]), "").isupper():
             markers.append((start, "| "))
     yield from sorted(markers)
 
 
-class _Look:
-    """A text reduced to what it looks like (one alphabet, no case, no accents, nothing invisible), with the position of each character."""
-
-    def __init__(self, text: str) -> None:
-        self.original = text
-        self.places: list[int] | None = None
-        if text.isascii() and not _ASCII.search(text):
-            self.text = text.lower().replace("\\", "/")
-            return
-        looks = [_looks_like(char) for char in text]
-        self.text = "".join(looks)
-        self.places = [place for place, look in enumerate(looks) for _ in look]
-
-    def place(self, start: int) -> int:
-        """Return the position of a character in the original text."""
-        return start if self.places is None else self.places[start]
-
-    def written(self, start: int, end: int) -> str:
-        """Return a stretch as it is written; "" if it is not ASCII and only looks so."""
-        if self.places is not None:
-            start, end = self.places[start], self.places[end - 1] + 1
-        text = self.original[start:end]
-        return text if text.isascii() else ""
+def _look(text: str) -> tuple[str, Sequence[int]]:
+    """Return what a text looks like (one alphabet, no case, no accents, nothing invisible), and where each character is in it."""
+    if text.isascii() and not _ASCII.search(text):
+        return text.lower().replace("\\", "/"), range(len(text))
+    looks = [_looks_like(char) for char in text]
+    return "".join(looks), [place for place, look in enumerate(looks) for _ in look]
 
 
 @lru_cache(maxsize=8192)
@@ -156,17 +134,18 @@ def _looks_like(char: str) -> str:
     return "".join(_ALIKE.get(part, part) for part in plain).lower()
 
 
-def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
+def _is_marker(original: str, places: Sequence[int], match: "re.Match[str]") -> bool:
     """True if a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
-    text, start, end = look.text, match.start(), match.end()
-    name = match["name"].rstrip(".:-")
+    text, start, end, name = match.string, match.start(), match.end(), match["name"].rstrip(".:-")
     if name[0] in "!?|" or name.startswith("0x"):
         return not (name == "!" and re.match(r"doctype html\b", text[end : end + 13]))
     if _NEVER.fullmatch("".join(char for char in name if char.isalnum())):
         return True
-    written = look.written(match.start("name"), match.start("name") + len(name))
+    begins = match.start("name")
+    written = original[places[begins] : places[begins + len(name) - 1] + 1]
+    written = written if written.isascii() else ""  # it only looks so
     before = text[start - 1] if start else ""
-    if look.original[look.place(start)] in _QUOTES and not re.search(r"\w[-_:]\w", name):
+    if original[places[start]] in _QUOTES and not re.search(r"\w[-_:]\w", name):
         return False
     if match["loose"] and "." in name:
         return False  # a file that a shell reads from
@@ -186,8 +165,5 @@ def _is_element(written: str) -> bool:
 
 
 def _escape(char: str) -> str:
-    code = ord(char)
-    if code in (0x0A, 0x0D):
-        return char
-    high, low = divmod(code - 0x10000, 0x400)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    units = char.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    return char if char in "\n\r" else "".join(f"\\u{unit}" for unit in units)

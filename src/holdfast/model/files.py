@@ -39,16 +39,14 @@ def read_regular(path: str | os.PathLike[str], most: int = LARGEST, *, links: bo
 
 
 def read_inside(top: str | os.PathLike[str], path: str | os.PathLike[str], most: int) -> bytes:
-    """Return the content of a regular file in a folder; raise PermissionError if the path, or a link in it, leads out of it.
-
-    The folders of the path are opened one after another without following links, so none can be exchanged for one.
-    """
+    """Return the content of a regular file in a folder; raise PermissionError if the path, or a link in it, leads out of it."""
     root = os.path.realpath(top)
     real = os.path.realpath(os.path.join(root, path))
     if real != root and not real.startswith(os.path.join(root, "")):
         raise PermissionError(errno.EACCES, "it leads out of the folder", str(path))
     if os.open not in os.supports_dir_fd:
         return read_regular(real, most)
+    # The folders are opened one after another without following links, so none can be exchanged for one.
     *folders, name = os.path.relpath(real, root).split(os.sep)
     inner = os.open(root, _SAFELY | _FOLDER)
     try:
@@ -79,8 +77,7 @@ def lines_in(file: BinaryIO | GzipFile, longest: int = LONGEST_LINE) -> Iterator
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = 0o600, *, sync: bool = False) -> None:
     """Replace a file at once, so that no reader sees half of it; never through a link that lies in the way."""
-    fresh = _written(path, content, mode, sync=sync)
-    os.replace(fresh, path)
+    os.replace(_written(path, content, mode, sync=sync), path)
 
 
 def write_new(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -148,18 +145,14 @@ def data_folder() -> str:
 
 
 def home_of(folder: str) -> str:
-    """Return the folder of the store for a folder: the one the user made for it or for a folder around it, else the usual one.
-
-    Only the user's own list counts: what lies in a checkout, a package or a shared folder may be someone else's. Raises
-    PermissionError for a listed store that others can write, or that another user owns.
-    """
+    """Return the folder of the store for a folder: the one the user made for it or for a folder around it, else the usual one."""
+    # Only the user's own list counts: what lies in a checkout, a package or a shared folder may be someone else's.
     stores, around = listed_stores(), os.path.realpath(folder) if folder else ""
     while stores and around:
         if store := stores.get(around):
             check_own(store)
             return store
-        parent = os.path.dirname(around)
-        around = parent if parent != around else ""
+        around = "" if around == (parent := os.path.dirname(around)) else parent
     return data_folder()
 
 
@@ -179,8 +172,8 @@ def list_store(folder: str, store: str) -> None:
     """Use a store for a folder and everything in it from now on; with "" the usual one again."""
     stores = {**listed_stores(), os.path.realpath(folder): os.path.realpath(store) if store else ""}
     os.makedirs(data_folder(), 0o700, exist_ok=True)
-    place = os.path.join(data_folder(), _REGISTRY)
-    write_whole(place, json.dumps({name: value for name, value in stores.items() if value}, indent=1))
+    listed = {name: value for name, value in stores.items() if value}
+    write_whole(os.path.join(data_folder(), _REGISTRY), json.dumps(listed, indent=1))
 
 
 def changes_file(home: str, project: str) -> str:

@@ -19,10 +19,8 @@ NotCounted = Literal["waits", "rejected"]
 
 
 def fold_all(events: Iterable[Event]) -> Record | None:
-    """Return the record these events make, whatever order they come in and however often.
-
-    Quarantined and rejected events change nothing; a record that has no others is held, or retired.
-    """
+    """Return the record these events make, whatever order they come in and however often."""
+    # Quarantined and rejected events change nothing; a record that has no others is held, or retired.
     unique = {event.id: event for event in events if event.verb in FOLDING}
     ordered = [unique[key] for key in sorted(unique)]
     aside = set_aside(ordered)
@@ -99,8 +97,7 @@ def fold(record: Record | None, event: Event) -> Record | None:
         )
     if record.state == "erased" or event.verb == "recorded" or event.verb in LOCAL:
         return record  # erasure is final, and only the first `recorded` counts
-    changed = _changed(record, event)
-    return replace(changed, head=event.id, revision=record.revision + 1)
+    return replace(_changed(record, event), head=event.id, revision=record.revision + 1)
 
 
 def _changed(record: Record, event: Event) -> Record:
@@ -108,7 +105,17 @@ def _changed(record: Record, event: Event) -> Record:
     at = event.data["updated_at"] if isinstance(event.data.get("updated_at"), str) else event.at
     match event.verb:
         case "revised":
-            return _revised(record, event, at)
+            project = event.data.get("project")
+            record = replace(record, project=project) if isinstance(project, str) else record
+            if isinstance(project, str) and len(event.data) == 1:
+                return record  # a move is no change of what it says
+            changed = replace(record, **_content(event.data), updated_at=at)
+            kind = text_or_empty(event.data.get("kind"))
+            if kind and (kind in SEPARATE) == (record.kind in SEPARATE):  # it decides where a record is numbered
+                changed = replace(changed, kind=kind)
+            # New wording was never checked against anything.
+            reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
+            return replace(changed, verified_at="") if reworded else changed
         case "confirmed":
             return replace(record, state="active") if record.state == "pending" else record
         case "verified":
@@ -120,28 +127,14 @@ def _changed(record: Record, event: Event) -> Record:
         case "restored":
             state: State = "pending" if event.data.get("pending") is True else "active"
             return replace(record, state=state, reason="", updated_at=at)
-        case "linked":
-            return replace(record, links=(*_without(record, event), *_links([event.data])))
-        case "unlinked":
-            return replace(record, links=_without(record, event))
+        case "linked" | "unlinked":
+            named = _links([event.data])
+            others = tuple(link for link in record.links if link not in named)
+            return replace(record, links=(*others, *named) if event.verb == "linked" else others)
         case "erased":
             kept = {name: getattr(record, name) for name in ("id", "kind", "project", "by", "created_at")}
             return Record(**kept, state="erased", updated_at=event.at)
     return record
-
-
-def _revised(record: Record, event: Event, at: str) -> Record:
-    if isinstance(project := event.data.get("project"), str):
-        record = replace(record, project=project)
-        if len(event.data) == 1:
-            return record  # a move is no change of what it says
-    changed = replace(record, **_content(event.data), updated_at=at)
-    kind = text_or_empty(event.data.get("kind"))
-    if kind and (kind in SEPARATE) == (record.kind in SEPARATE):  # it decides where a record is numbered
-        changed = replace(changed, kind=kind)
-    # New wording was never checked against anything.
-    reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
-    return replace(changed, verified_at="") if reworded else changed
 
 
 def _content(data: Mapping[str, Any], only: Iterable[str] = ()) -> dict[str, Any]:
@@ -157,9 +150,7 @@ def _texts(value: Any) -> tuple[str, ...] | None:
 def _links(value: Any) -> tuple[Link, ...]:
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
     pairs = dict.fromkeys((text_or_empty(item.get("relation")), text_or_empty(item.get("target"))) for item in items)
-    return tuple(
-        Link(relation=relation, target=target) for relation, target in pairs if relation in RELATIONS and target
-    )
+    return tuple(Link(relation=name, target=target) for name, target in pairs if name in RELATIONS and target)
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
@@ -171,8 +162,3 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "confidence": lambda value: value if value in CONFIDENCES else None,
     "seen": snapshot_from_json,
 }
-
-
-def _without(record: Record, event: Event) -> tuple[Link, ...]:
-    gone = _links([event.data])
-    return tuple(link for link in record.links if link not in gone)

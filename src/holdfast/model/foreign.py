@@ -1,15 +1,15 @@
 """What importers return: memories, sessions and their events from other systems, in neutral types."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignLink:
+class ForeignLink(NamedTuple):
     """An arrow to another memory of the same system, by its key there."""
 
     relation: str
@@ -19,13 +19,10 @@ class ForeignLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """A memory of another system; `key` is its id there.
-
-    The draft's project is a name as the other system knows it: None means the current project, "" all projects.
-    """
+    """A memory of another system; `key` is its id there."""
 
     key: str
-    draft: Draft
+    draft: Draft  # its project is a name as the other system knows it: None means the current project, "" all projects
     where: str = ""
     by: Actor = field(default_factory=lambda: Actor(kind="agent"))
     origin: Origin = field(default_factory=Origin)
@@ -82,7 +79,7 @@ class ForeignTranscript:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Remark:
     """Something that was not imported, or was changed on the way, and why."""
 
@@ -90,13 +87,6 @@ class Remark:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """How many memories an export wrote, how many were there already, and how many it left out."""
-
-    written: int = 0
-    known: int = 0
-    left_out: int = 0
-
-
+# How many memories an export has `written`, how many were `known` there already, and how many it has `left_out`.
+Exported = Counter[str]
 Item = Foreign | ForeignSession | ForeignEvent | ForeignTranscript | Remark

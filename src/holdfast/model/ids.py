@@ -26,17 +26,12 @@ MAX_ID_MS = 32_503_680_000_000
 UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
-def random_bits(count: int) -> int:
-    """Return a random number of so many bits; the module `secrets` would take three milliseconds to load."""
-    return int.from_bytes(os.urandom((count + 7) // 8), "big") >> (-count % 8)
-
-
 class Clock:
     """Makes timestamps and ids; an id is later than every id this clock made or observed."""
 
-    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = random_bits) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] | None = None) -> None:
         self._now = now
-        self._chance = chance
+        self._chance = chance or (lambda bits: int.from_bytes(os.urandom(bits // 8)))  # `secrets` takes 3 ms to load
         self._last = ""
         self._lock = threading.Lock()
 
@@ -45,16 +40,12 @@ class Clock:
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Return the next id, later than `after` as well.
-
-        Its millisecond is later too; the rest is random, so that another clock that continues from the same id makes
-        a different one.
-        """
+        """Return the next id, later than `after` as well."""
+        # Its millisecond is later too; the rest is random, so that another clock that continues from there makes another.
         with self._lock:
             floor = max(self._last, after)
             earliest = ulid_to_timestamp(floor) + 1 if floor else 0
-            millisecond = max(int(self._now() * 1000), earliest)
-            chance = self._chance(80)
+            millisecond, chance = max(int(self._now() * 1000), earliest), self._chance(80)
             made = bytes_to_ulid(millisecond.to_bytes(6) + chance.to_bytes(10))
             # The short form has a digit (see `short`); without this one id in twenty would be longer in lists.
             self._last = f"{made[:-1]}{chance % 10}" if made[-SHORT:].isalpha() else made
@@ -77,13 +68,10 @@ def fixed_id(at: float, name: str) -> str:
 
 
 def named_id(name: str, at: str = "", after: str = "") -> str:
-    """Return the same id for the same name and timestamp always, later than `after`.
-
-    Whole seconds, and missing timestamps, are spread by the name, so that the first characters of ids differ.
-    """
+    """Return the same id for the same name and timestamp always, later than `after`."""
     digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
-    chance = int.from_bytes(digest[:6])
-    stamp = epoch_ms(at)
+    chance, stamp = int.from_bytes(digest[:6]), epoch_ms(at)
+    # Whole seconds, and missing timestamps, are spread by the name, so that the first characters of ids differ.
     if not 0 < stamp <= MAX_ID_MS:
         stamp = UNDATED_MS + chance % YEAR_MS
     elif stamp % 1000 == 0:
@@ -115,10 +103,9 @@ def short(id_: str, others: Collection[str] = ()) -> str:
     """Return the form of an id to show: its random end, because ids of one moment begin alike.
 
     It has a digit, so that it is not taken for a word, and is long enough to fit none of the `others`. Eight
-    characters are 40 bits: of 100,000 ids, two end alike in one store of two hundred. A client's UUID is shown by its
-    beginning, as the client shows it: with the whole time if it begins with one (version 7). Other ids are returned whole.
+    characters are 40 bits: of 100,000 ids, two end alike in one store of two hundred.
     """
-    if UUID.fullmatch(id_):
+    if UUID.fullmatch(id_):  # a client shows its beginning: the whole time if it begins with one (version 7)
         return id_[: TIME if id_[14] == "7" else SHORT]
     for end in (id_[-length:] for length in range(SHORT, len(id_))) if ULID.fullmatch(id_) else ():
         if not end.isalpha() and not any(other.endswith(end) for other in others if other != id_):
@@ -162,13 +149,12 @@ def parse_instant(text: str) -> str:
 
 def days_before(now: str, days: float) -> str:
     """Return the timestamp some days before another (after it, if negative), within the range of dates."""
-    return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
+    return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - min(max(-1e7, days), 1e7) * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:
     """Return the days from a timestamp to another, never negative."""
-    span = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    return max(0.0, span.total_seconds() / 86_400)
+    return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() / 86_400)
 
 
 MINUTE, DAYS_AGO = 60, 7
@@ -179,14 +165,11 @@ _SPAN = re.compile(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?")
 
 
 def moment_of(given: str | date | timedelta, now: str) -> str:
-    """Return the instant meant by 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w).
-
-    Days begin at midnight of the local time zone, dates at midnight UTC; a weekday is the last one before today. A time
-    without a zone is local, a timedelta counts back from now.
-    """
+    """Return the instant meant by 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w)."""
+    # Days begin at midnight of the local time zone, dates at midnight UTC; a weekday is the last one before today.
     present = datetime.fromisoformat(now)
     if isinstance(given, datetime):
-        given = given.astimezone()
+        given = given.astimezone()  # without a zone it is local
     elif isinstance(given, timedelta):
         given = present - given
     text = given.isoformat() if isinstance(given, date) else given
@@ -222,6 +205,6 @@ def ago(at: str, now: str, zone: tzinfo | None = None) -> str:
         return "just now"
     if seconds < 60 * MINUTE:
         return f"{seconds // MINUTE:.0f} min ago"
-    if days == 0:
-        return f"{seconds // (60 * MINUTE):.0f} h ago"
-    return "yesterday" if days == 1 else f"{days} days ago"
+    if days > 1:
+        return f"{days} days ago"
+    return "yesterday" if days else f"{seconds // (60 * MINUTE):.0f} h ago"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from holdfast.model.errors import Invalid
 
@@ -29,29 +29,26 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of record. `half_life` is in days; None means that it does not age.
-
-    Records of a `separate` kind are no memories of their project: nothing reads them unless their kind is asked for.
-    """
+    """A kind of record."""
 
     name: str
     icon: str
     help: str
     fields: tuple[Field, ...] = ()
-    half_life: float | None = None
+    half_life: float | None = None  # days; None: it does not age
     pending: bool = False
-    separate: bool = False
+    separate: bool = (
+        False  # its records are no memories of their project: nothing reads them unless asked for their kind
+    )
     names: Mapping[str, str]
 
 
 SEVERITIES = ("critical", "high", "medium", "low")
-_FIELD = re.compile(
-    r"(?P<name>\w+) (?P<type>\w+)(?::(?P<bound>[\w,]+))?(?P<required>\*(?P<least>\d*))?(?:=(?P<default>\w+))?  (?P<help>.+)"
-)
+# Name, type, choices or the longest, whether it is required and the least, default, help.
+_FIELD = re.compile(r"(\w+) (\w+)(?::([\w,]+))?(\*(\d*))?(?:=(\w+))?  (.+)")
 
 
 def _kinds() -> Iterator[Kind]:
-    """Yield the kinds that `kinds.txt` describes."""
     _, *blocks = (Path(__file__).parent / "kinds.txt").read_text(encoding="utf-8").strip().split("\n\n")
     shared: dict[str, tuple[Field, ...]] = {}
     for block in blocks:
@@ -75,17 +72,10 @@ def _kinds() -> Iterator[Kind]:
 def _field(line: str) -> Field:
     said = _FIELD.fullmatch(line)
     assert said, line
-    is_choice = said["type"] == "choice"
-    return Field(
-        name=said["name"],
-        type=cast("FieldType", said["type"]),
-        required=said["required"] is not None,
-        choices=tuple(said["bound"].split(",")) if is_choice else (),
-        least=int(said["least"] or 0),
-        longest=int(said["bound"]) if said["bound"] and not is_choice else 5_000,
-        default=said["default"] or "",
-        help=said["help"],
-    )
+    name, kind, bound, required, least, default, help_ = said.groups("")
+    texts: dict[str, Any] = {"name": name, "type": kind, "default": default, "help": help_}
+    choices, longest = (tuple(bound.split(",")), 5_000) if kind == "choice" else ((), int(bound or 5_000))
+    return Field(**texts, required=bool(required), choices=choices, least=int(least or 0), longest=longest)
 
 
 _ALL = tuple(_kinds())
@@ -105,13 +95,17 @@ def check_kind(name: str) -> Kind:
     raise Invalid(f"There is no kind {name[:40]!r}.", hint=hint)
 
 
+def name_in(system: str, kind: str) -> str:
+    """Return what a compatible system calls a kind; "" if it has no such kind."""
+    return KINDS[kind].names.get(system, "") if kind in KINDS else ""
+
+
 def check_fields(kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the cleaned fields of a kind; raise Invalid with every problem at once."""
     known, problems, values = {spec.name for spec in kind.fields}, list[str](), dict[str, Any]()
-    for name in fields:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            problems.append(f"{name} is not a field of {kind.name}" + (f" (did you mean {near[0]}?)" if near else ""))
+    for name in (name for name in fields if name not in known):
+        near = get_close_matches(name, known, n=1)
+        problems.append(f"{name} is not a field of {kind.name}" + (f" (did you mean {near[0]}?)" if near else ""))
     for spec in kind.fields:
         value = fields.get(spec.name)
         if value in (None, "", [], ()):
@@ -133,20 +127,13 @@ def check_fields(kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
 def fit_fields(kind: Kind, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split foreign fields into those that a kind can hold and the rest; required ones may be missing."""
     known = {spec.name: replace(spec, least=0) for spec in kind.fields}
-    fitting: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for name, value in fields.items():
-        if value in (None, "", [], (), {}):
-            continue
-        spec = known.get(name)
-        kept = _coerced(spec, value) if spec else value
-        fits = spec is not None and not _problem(spec, kept)
-        (fitting if fits else rest)[name] = kept if fits else value
-    return fitting, rest
+    rest = {name: value for name, value in fields.items() if value not in (None, "", [], (), {})}
+    own = {name: _coerced(known[name], value) for name, value in rest.items() if name in known}
+    fitting = {name: value for name, value in own.items() if not _problem(known[name], value)}
+    return fitting, {name: value for name, value in rest.items() if name not in fitting}
 
 
 def _coerced(spec: Field, value: Any) -> Any:
-    """Convert a value to the type of its field where that loses nothing."""
     match spec.type, value:
         case "list", str():
             return [value]

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from holdfast.model.errors import InvalidConfig
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,23 +74,12 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModeType:
-    """A type of observation in a mode."""
-
-    id: str
-    label: str = ""
-    description: str = ""
-    icon: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """What to look for in a kind of work, as data: types, concepts and the wording of instructions."""
+    """What to look for in a kind of work, as data: types and concepts with what each means, and the wording of instructions."""
 
     name: str
-    description: str = ""
-    types: tuple[ModeType, ...] = ()
-    concepts: tuple[ModeType, ...] = ()
+    types: Mapping[str, str]
+    concepts: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,38 +89,3 @@ class Observing:
 
     observer: Observer
     mode: Mode
-
-
-def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mode's JSON with the values of the mode that refines it; lists are replaced, objects merged."""
-    both = dict(parent)
-    for name, value in child.items():
-        old = both.get(name)
-        both[name] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return both
-
-
-def mode_from_json(name: str, value: Mapping[str, Any]) -> Mode:
-    """Parse a mode; raise InvalidConfig if it is malformed."""
-    types = _types(name, value.get("observation_types", ()))
-    if not types:
-        raise InvalidConfig(f"The mode {name} names no observation_types.")
-    prompts = value.get("prompts", {})
-    if not isinstance(prompts, Mapping):
-        raise InvalidConfig(f"The prompts of the mode {name} must be an object of texts.")
-    return Mode(
-        name=name,
-        description=str(value.get("description", "")),
-        types=types,
-        concepts=_types(name, value.get("observation_concepts", ())),
-        prompts={str(key): text for key, text in prompts.items() if isinstance(text, str)},
-    )
-
-
-def _types(name: str, entries: Any) -> tuple[ModeType, ...]:
-    listed: list[Any] = [*entries] if isinstance(entries, list | tuple) else [None]
-    if not all(isinstance(entry, Mapping) and entry.get("id") for entry in listed):
-        raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
-    icons = [str(entry.get("emoji", entry.get("icon", ""))) for entry in listed]
-    texts = [{part: str(entry.get(part, "")) for part in ("id", "label", "description")} for entry in listed]
-    return tuple(ModeType(**text, icon=icon) for text, icon in zip(texts, icons, strict=True))

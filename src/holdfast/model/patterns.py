@@ -1,7 +1,6 @@
 """Regular expressions that are compiled at their first use, and tables that are read from text files.
 
-The rules about language hold hundreds of patterns, and a command needs few of them: compiling all of them when their
-modules are imported would take a fifth of the time of a command.
+A command needs few of hundreds of patterns: compiling all when their modules are imported would take a fifth of its time.
 """
 
 from __future__ import annotations
@@ -29,15 +28,12 @@ class _Pattern:
 
 
 def tables(module: str) -> dict[str, list[tuple[str, str]]]:
-    """Return the tables of the text file beside a module: for each `[section]` its rows, a name and what follows its colon.
-
-    An indented line continues the row before it, `#` begins a comment.
-    """
+    """Return the tables of the text file beside a module: for each `[section]` its rows, a name and what follows its colon."""
     found: dict[str, list[tuple[str, str]]] = {}
     rows: list[tuple[str, str]] = []
     with open(module.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123  hooks do not import pathlib
         lines = file.read().split("\n")
-    for line in lines:
+    for line in lines:  # an indented one continues the row before it, `#` begins a comment
         sign = line[:1]
         if sign == "[":
             rows = found[line[1:-1]] = []
@@ -50,15 +46,12 @@ def tables(module: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def cues_of(module: str) -> dict[str, dict[str, str]]:
-    """Return the rows of the file beside a module, by section and name; rows of the same name are alternatives.
-
-    `<name>` in a row stands for a row of the section `words`.
-    """
+    """Return the rows of the file beside a module, by section and name; rows of the same name are alternatives."""
     found: dict[str, dict[str, str]] = {"words": {}}
     words = found["words"]
     for section, rows in tables(module).items():
         cues = found.setdefault(section, {})
-        for name, row in rows:
+        for name, row in rows:  # <name> stands for a row of the section `words`
             text = re.sub(r"(?<!P)<(\w+)>", lambda match: words[match[1]], row)
             cues[name] = f"{cues[name]}|{text}" if name in cues else text
     return found

@@ -14,17 +14,15 @@ if TYPE_CHECKING:  # many value types, which a recall does not need
 # Status of a branch: merged into the checkout, not merged, deleted without a merge, or not known.
 BranchStatus = Literal["merged", "open", "gone", "unknown"]
 
-# Why an identity may be an earlier one of a checkout: it had it at this path, or before it was moved or copied, or the
-# two share their first commit, as a fork does, and a stranger's clone.
-Evidence = Literal["here", "moved", "history"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
     """An identity that a checkout may have had before; `certain` if no other checkout can have it."""
 
     project: str
-    why: Evidence
+    # It had it at this path, or before it was moved or copied, or the two share their first commit, as a fork does, and a
+    # stranger's clone.
+    why: Literal["here", "moved", "history"]
     certain: bool = False
 
 
@@ -47,10 +45,10 @@ class History(Protocol):
         """Return the current commit; "" if there is none yet."""
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
-        """Return commits, newest first: those not contained in `after`, made since a date."""
+        """Return the commits of HEAD, newest first: those not contained in `after`, made since a date."""
 
     def changelog(self) -> tuple[str, str]:
-        """Return the path and text of the file that lists the releases; two empty strings if there is none."""
+        """Return the path and text of the file that lists the releases, as committed; two empty strings if there is none."""
 
 
 Vectors = Any  # a numpy array
@@ -73,10 +71,7 @@ class Embedder(Protocol):
     # Cosine of unrelated texts, and of clearly related ones, as measured: the scale of similarity.
     floor: float
     ceiling: float
-
-    @property
-    def earlier(self) -> Sequence[str]:
-        """The names of versions whose vectors can be compared with its own, until they are made again."""
+    earlier: Sequence[str]  # names of versions whose vectors can be compared with its own, until they are made again
 
     @property
     def center(self) -> Vectors:
@@ -116,10 +111,10 @@ class Checkout(Protocol):
     """Reads the code that a session works on. What a checkout does not answer itself is unknown, as answered here."""
 
     def project(self) -> str:
-        """Return the identity of the codebase."""
+        """Return the user's name for it, else host/owner/name of the remote, else the path of the main worktree or folder."""
 
     def origin(self) -> Origin:
-        """Return branch, worktree and commit."""
+        """Return the branch, the worktree (only if it is a linked one) and the commit."""
 
     def address(self) -> str:
         """Return the address of the remote, else the path; "" if it is not known."""
@@ -134,7 +129,7 @@ class Checkout(Protocol):
         return  # without it the method would be abstract
 
     def earlier(self, *, by_history: bool = False) -> list[Earlier]:
-        """Return other identities under which memories of this checkout may have been saved; by its first commit takes longer."""
+        """Return the identities it had here or before it was moved, or those with the same first commit, which takes longer."""
         return []
 
     def in_git(self) -> bool:
@@ -142,11 +137,11 @@ class Checkout(Protocol):
         return True
 
     def top(self) -> Path:
-        """Return the root folder of the checkout."""
+        """Return the top folder of the worktree; outside git the folder itself."""
         return Path.cwd()
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
-        """Return the time of each commit since an instant, of these paths or of all; None if unknown."""
+        """Return the author times of the commits since an instant, of these paths or of all; None if unknown."""
         return None
 
     def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
@@ -162,11 +157,11 @@ class Checkout(Protocol):
         return {}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        """Return the new paths of files that were renamed."""
+        """Return the new paths of files that were renamed since the common ancestor of commits, by old path."""
         return {}
 
-    def defining(self, name: str, extension: str) -> list[str]:
-        """Return the files in which a name may be defined."""
+    def defining(self, names: Sequence[str], extension: str = "") -> list[str]:
+        """Return the tracked files, of a kind or all, in which one of the names may be defined."""
         return []
 
     def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -174,11 +169,11 @@ class Checkout(Protocol):
         return {}
 
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the paths of files by full path, or by an ending that only one of them has."""
+        """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
         return {}
 
     def files(self) -> list[str] | None:
-        """Return the files of the codebase; None if unknown."""
+        """Return the tracked files; None if unknown."""
         return None
 
     def content(self, what: str) -> bytes | None:
@@ -194,7 +189,7 @@ class Checkout(Protocol):
         return []
 
     def tips(self) -> dict[str, str]:
-        """Return the current commit of each branch."""
+        """Return the commit of each branch, local or as last fetched; a local branch takes precedence."""
         return {}
 
     def merge_base(self, other: str) -> str:
@@ -207,7 +202,7 @@ class Checkout(Protocol):
 
     @property
     def default_branch(self) -> str:
-        """The branch others are merged into."""
+        """The branch that others are merged into: the remote's default, else main or master."""
         return ""
 
     def changed(self) -> list[str]:
@@ -279,8 +274,5 @@ class RemoteReplica(Replica, Protocol):
     def addresses(self, remote: str) -> list[str]:
         """Return every address a remote is fetched from or pushed to."""
 
-    def follows_rewrites(self) -> bool:
-        """True if notes stay attached when commits are amended or rebased."""
-
-    def follow_rewrites(self) -> None:
-        """Change the repository's git settings so that they do."""
+    def follows_rewrites(self, *, set_it: bool = False) -> bool:
+        """True if notes stay attached when commits are amended or rebased, as git's settings have it or as they are set."""

@@ -19,34 +19,25 @@ Mode = Literal["precision", "balanced", "exploratory"]
 MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]
 LONGEST_QUESTION = 10_000
+_SCOPES = Asked("Only this scope and those nested in it.", "With those nested in them.", form="scope")
+_SINCE = Asked("Only what was saved since: 2026-11-15, 2026-11, yesterday, monday, 7d.", "A date or 7d.", form="date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A search, checked when it is made: its parts are valid and in the form they are used in.
+    """A search, checked when it is made: its parts are valid and in the form they are used in. Global records are included."""
 
-    `project` None means the current project; global records are always included. A list needs no `text`.
-
-    `mode` sets how well a result must match, `least` overrides that threshold; `related` adds records that the
-    best are linked to, `weak` disables the threshold. A record needs any of `any_scopes` and none of `without_scopes`.
-    """
-
-    text: Annotated[str, Asked("Question, keywords, a path or an error text.")]
+    text: Annotated[str, Asked("Question, keywords, a path or an error text.")]  # a list needs none
     project: Annotated[str | None, Asked("Another project than the current one.")] = None
     everywhere: Annotated[bool, Asked("All projects.", "All projects.")] = False
     kinds: Annotated[tuple[str, ...], Asked("Only this kind.", form="kind")] = ()
-    scopes: Annotated[
-        tuple[str, ...], Asked("Only this scope and those nested in it.", "With those nested in them.", form="scope")
-    ] = ()
-    any_scopes: tuple[str, ...] = ()
-    without_scopes: tuple[str, ...] = ()
+    scopes: Annotated[tuple[str, ...], _SCOPES] = ()
+    any_scopes: tuple[str, ...] = ()  # a record needs one of these,
+    without_scopes: tuple[str, ...] = ()  # and none of these
     tags: Annotated[tuple[str, ...], Asked("Only this tag.")] = ()
     author: str = ""  # only what this person wrote
     session: Annotated[str, Asked("Only what this session wrote.")] = ""
-    since: Annotated[
-        str,
-        Asked("Only what was saved since: 2026-11-15, 2026-11, yesterday, monday, 7d.", "A date or 7d.", form="date"),
-    ] = ""
+    since: Annotated[str, _SINCE] = ""
     until: Annotated[str, Asked("Only what was saved before this.", form="date")] = ""
     as_of: Annotated[str, Asked("As things stood at this date.", "As things stood at a date.", form="date")] = ""
     limit: Annotated[int, Asked("Maximum number of results.", least=1, most=100)] = 10
@@ -55,7 +46,7 @@ class Query:
     mode: Annotated[Mode, Asked("How well a result must match.", "How well it must fit.")] = "balanced"
     related: Annotated[bool, Asked("Also list memories linked to the best results.")] = False
     weak: Annotated[bool, Asked("Also list weak matches.")] = False
-    least: float | None = None
+    least: float | None = None  # overrides the threshold of the mode
     starters: Annotated[bool, Asked("Also lessons that ship with Holdfast (setting `starters`).")] = False
 
     @classmethod
@@ -140,15 +131,12 @@ class Recalled:
         return self.hits[place]
 
     def _repr_pretty_(self, printer: Any, _: bool) -> None:
-        """Show it in a notebook, a hit on each line."""
         printer.text("\n".join(f"{hit.confidence}: {hit.record.line}" for hit in self.hits) or "nothing fits")
 
     @property
     def confidence(self) -> str:
         """How reliable the best result is: high, medium or low."""
-        if not self.hits:
-            return "low"
-        return {"strong": "high", "fair": "medium", "weak": "low"}[self.hits[0].confidence]
+        return {"strong": "high", "fair": "medium"}.get(self.hits[0].confidence, "low") if self.hits else "low"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,7 +77,6 @@ class Record:
         return f"{short(self.id)} {self.kind}: {self.title}"
 
     def _repr_pretty_(self, printer: Any, _: bool) -> None:
-        """Show it in a notebook."""
         printer.text(self.line)
 
     @property
@@ -103,57 +102,37 @@ class Entry:
     known: bool = True  # whether views may hold rows of it already
 
 
+_IS = f"What it is: {', '.join(kind for kind in KINDS if kind not in SEPARATE)}."
+_MOST = "fact, decision, scar (a mistake not to repeat), win, pattern, anti_pattern, learning, preference, reference, blocker …"
+_KIND = Asked(_IS, _MOST, form="kind")
+_SCAR = "See help(kind). A scar needs severity (critical to low) and two counter_arguments."
+_FIELDS = Asked("A field of the kind; repeat a name to make a list.", _SCAR)
+_SCOPES = Asked("A scope such as tools or projects:shop.", "As tools or projects:shop.", form="scope")
+_CITED = "Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2."
+_ANCHORS = Asked(_CITED, "Code it cites: path, path::symbol, path::NAME=5.")
+_WARN = "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py."
+_TRIGGERS = Asked(_WARN, "Commands or files to warn at.")
+_BRIEF_LINKS = "relation:id, such as supersedes, refines, relates_to."
+_LINKS = Asked("Link to another memory, as in supersedes:01HX…", _BRIEF_LINKS, metavar="RELATION:ID")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A record to be written. `project` None means the current project."""
 
     body: Annotated[str, Asked("What to remember, complete in itself.", "Complete in itself.")]
-    kind: Annotated[
-        str,
-        Asked(
-            f"What it is: {', '.join(kind for kind in KINDS if kind not in SEPARATE)}.",
-            "fact, decision, scar (a mistake not to repeat), win, pattern, anti_pattern, learning, preference, reference, blocker …",
-            form="kind",
-        ),
-    ] = "fact"
+    kind: Annotated[str, _KIND] = "fact"
     title: Annotated[str, Asked("A headline; default: taken from the text.", "Else from the text.")] = ""
-    fields: Annotated[
-        Mapping[str, Any],
-        Asked(
-            "A field of the kind; repeat a name to make a list.",
-            "See help(kind). A scar needs severity (critical to low) and two counter_arguments.",
-        ),
-    ] = field(default_factory=dict)
-    scopes: Annotated[
-        tuple[str, ...], Asked("A scope such as tools or projects:shop.", "As tools or projects:shop.", form="scope")
-    ] = ()
+    fields: Annotated[Mapping[str, Any], _FIELDS] = field(default_factory=dict)
+    scopes: Annotated[tuple[str, ...], _SCOPES] = ()
     tags: Annotated[tuple[str, ...], Asked("A tag.")] = ()
     project: Annotated[str | None, Asked("Another project than the current one.")] = None
     visibility: Visibility = "private"
     confidence: Annotated[Confidence, Asked("How sure it is.")] = "medium"
     source: Annotated[Source, Asked("Where it comes from")] = "explicit"
-    anchors: Annotated[
-        tuple[str, ...],
-        Asked(
-            "Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2.",
-            "Code it cites: path, path::symbol, path::NAME=5.",
-        ),
-    ] = ()
-    triggers: Annotated[
-        tuple[str, ...],
-        Asked(
-            "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py.",
-            "Commands or files to warn at.",
-        ),
-    ] = ()
-    links: Annotated[
-        tuple[Link, ...],
-        Asked(
-            "Link to another memory, as in supersedes:01HX…",
-            "relation:id, such as supersedes, refines, relates_to.",
-            metavar="RELATION:ID",
-        ),
-    ] = ()
+    anchors: Annotated[tuple[str, ...], _ANCHORS] = ()
+    triggers: Annotated[tuple[str, ...], _TRIGGERS] = ()
+    links: Annotated[tuple[Link, ...], _LINKS] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     at: Annotated[str, Asked("When it happened, if not now.", form="date")] = ""
 

@@ -17,41 +17,22 @@ FRONT = "front"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaUpdate:
-    """A record to write to a replica, with the events that made it.
-
-    `carried` is False for a record that the replica holds and should no longer follow.
-    """
+    """A record to write to a replica, with the events that made it."""
 
     record: Record
     events: tuple[Event, ...] = ()
-    carried: bool = True
+    carried: bool = True  # False: the replica holds it and should no longer follow
     where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedMemory:
-    """A memory in a repository's files: as committed, and as it is now.
-
-    `before` is None if the file was added since, `now` if it is gone. `unread` says why it cannot be parsed: the current
-    one, or without `before` the only one.
-    """
+    """A memory in a repository's files: as committed, and as it is now."""
 
     file: str
-    before: Record | None = None
-    now: Record | None = None
-    unread: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """A file whose content changed. `before` is None if the former content is unknown; `about` is empty for a new file."""
-
-    where: str
-    about: str
-    said: Json
-    before: Json | None = None
-    author: str = ""  # who committed it; empty: edited on this machine
-    doubt: str = ""  # why that author is not certain
+    before: Record | None = None  # None: the file was added since
+    now: Record | None = None  # None: it is gone
+    unread: str = ""  # why it cannot be parsed: the current one, or without `before` the only one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +41,16 @@ class DeletedFile:
 
     where: str
     about: str
-    author: str = ""  # who committed the deletion; empty: deleted on this machine
-    doubt: str = ""
+    author: str = ""  # who committed that; empty: done on this machine
+    doubt: str = ""  # why that author is not certain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(DeletedFile):
+    """A file whose content changed. `before` is None if the former content is unknown; `about` is empty for a new file."""
+
+    said: Json
+    before: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,4 @@
-"""Requests: what a caller may ask for, declared once beside the value it becomes.
-
-The command line, tools, HTTP endpoints and Python derive their parameters from these declarations.
-"""
+"""Requests: what a caller may ask for, declared once; the command line, tools, HTTP and Python derive their parameters."""
 
 import inspect
 import types
@@ -109,15 +106,10 @@ def _declared(request: Callable[..., Any]) -> dict[str, Any]:
 
 
 def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "") -> _Value:
-    """Build a request from what a caller passed: lists become tuples, and None the default.
-
-    With `now`, dates may also be named days and spans: yesterday, monday, 7d.
-    """
-    values = {name: value for name, value in given.items() if value is not None}
-    for name, hint in _declared(request).items():
-        if name not in values:
-            continue
-        parameter = _parameter(name, hint, None)
+    """Build a request from what a caller passed: lists become tuples, and None the default; with `now`, dates may be spans."""
+    values, declared = {name: value for name, value in given.items() if value is not None}, _declared(request)
+    for name in [name for name in values if name in declared]:
+        parameter = _parameter(name, declared[name], None)
         if get_origin(parameter.kind) is tuple:
             values[name] = texts_of(name, values[name])
         elif parameter.asked.form == "date" and values[name] and now:

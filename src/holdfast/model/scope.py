@@ -13,15 +13,11 @@ USERINFO = re.compile(r"(?<=://)(?:[^/?#\s]*@|[^/?#:@\s]*:(?!\d*(?:[/?#]|$))\S*@
 # What git fetches from over a network, with the port of each; anything else is a local path or a helper program.
 PORTS = {"https": 443, "http": 80, "ssh": 22, "git+ssh": 22, "ssh+git": 22, "git": 9418, "ftp": 21, "ftps": 990}
 _HOST = r"(?P<host>[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])"
-_URL = re.compile(
-    rf"(?P<scheme>[a-z+]+)://(?:[\w.~!$&'()*+,;=:%-]*@)?{_HOST}(?::(?P<port>\d{{0,5}}))?/(?P<path>.+)",
-    re.IGNORECASE | re.ASCII,
-)
-_SCP = re.compile(
-    rf"(?:(?P<user>[\w.+-]*)@)?(?:{_HOST}|\[(?P<other>[a-z0-9._-]+):(?P<port>\d{{1,5}})\]):"
-    r"(?P<path>(?:/|[^:@/]+(?:/|$)).*)",
-    re.IGNORECASE | re.ASCII,
-)
+_ANY_CASE = re.IGNORECASE | re.ASCII
+_AT = rf"(?:[\w.~!$&'()*+,;=:%-]*@)?{_HOST}(?::(?P<port>\d{{0,5}}))?"
+_URL = re.compile(rf"(?P<scheme>[a-z+]+)://{_AT}/(?P<path>.+)", _ANY_CASE)
+_AT = rf"(?:(?P<user>[\w.+-]*)@)?(?:{_HOST}|\[(?P<other>[a-z0-9._-]+):(?P<port>\d{{1,5}})\])"
+_SCP = re.compile(rf"{_AT}:(?P<path>(?:/|[^:@/]+(?:/|$)).*)", _ANY_CASE)
 # Readers of addresses disagree about these: where a host ends, or what they stand for.
 _AMBIGUOUS = re.compile(r"[?#\\\s\x00-\x1f\x7f-\x9f]|%(?![0-9a-f]{2})|%(?:[01][0-9a-f]|2f|5c|7f)", re.IGNORECASE)
 _UNQUOTED = "/~!$&'()*+,;=:@"
@@ -34,10 +30,8 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     unique = dict.fromkeys(scope.strip() for scope in scopes)
     for scope in unique:
         if len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope):
-            raise Invalid(
-                f"{scope[:MAX_LABEL]!r} is not a scope.",
-                hint="Use lower-case words joined by '-', '_' or '.', nested with ':' (tools, projects:shop:api).",
-            )
+            hint = "Use lower-case words joined by '-', '_' or '.', nested with ':' (tools, projects:shop:api)."
+            raise Invalid(f"{scope[:MAX_LABEL]!r} is not a scope.", hint=hint)
     return _capped(unique, "scopes")
 
 
@@ -70,7 +64,7 @@ def project_of_remote(url: str) -> str | None:
     """Return the identity of a remote, equal for its ssh and https forms: host/owner/name, with a port that is not the usual one.
 
     The host is the one that git contacts. None for a local path, and for an address that could be read in two ways: it
-    must not pass for another project's. The case of a path does not count, as on the common forges.
+    must not pass for another project's.
     """
     is_url = "://" in url
     match = None if _AMBIGUOUS.search(url) else (_URL if is_url else _SCP).fullmatch(url)
@@ -88,7 +82,7 @@ def project_of_remote(url: str) -> str | None:
     if not 0 < port < 1 << 16 or any(part in (b"", b".", b"..") for part in name.split(b"/")):
         return None
     at = host if port == usual else f"{host}:{port}"
-    return f"{at}/{quote_from_bytes(name, safe=_UNQUOTED)}".lower()
+    return f"{at}/{quote_from_bytes(name, safe=_UNQUOTED)}".lower()  # as on the common forges, case does not count
 
 
 def is_network_address(url: str) -> bool:

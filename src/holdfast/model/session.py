@@ -58,28 +58,17 @@ def apply_event(session: Session | None, event: Event) -> Session | None:
                 known = replace(known, first=event.id, started_at=event.at)
             if event.id > known.titled and (title := text_or_empty(event.data.get("title"))):
                 known = replace(known, title=title, titled=event.id)
-            return known if event.id < known.last else _started(known, event)
+            if event.id < known.last:
+                return known
+            data = event.data  # it describes the session: this is its latest start
+            names = [name for name in ("project", "issue", "host") if text_or_empty(data.get(name))]
+            names += [name for name in ("pid", "parent") if isinstance(data.get(name), int)]
+            said: dict[str, Any] = {name: data[name] for name in names} | {"implicit": data.get("implicit") is True}
+            private = known.private or data.get("private") is True
+            return replace(known, **said, private=private, agent=event.by.name, last=event.id)
         case "closed" if event.id > known.end:
             issue = known.issue or text_or_empty(event.data.get("issue"))
             project = text_or_empty(event.data.get("project")) or known.project
             close = {name: value for name, value in event.data.items() if name != "project"}
             return replace(known, closed_at=event.at, close=close, end=event.id, issue=issue, project=project)
     return session
-
-
-def _started(session: Session, event: Event) -> Session:
-    """Return a session as its latest start describes it."""
-    data = event.data
-    texts: dict[str, Any] = {
-        name: text_or_empty(data.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
-    }
-    numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := data.get(name), int)}
-    return replace(
-        session,
-        **texts,
-        **numbers,
-        agent=event.by.name,
-        implicit=data.get("implicit") is True,
-        private=session.private or data.get("private") is True,
-        last=event.id,
-    )

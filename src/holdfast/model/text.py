@@ -51,13 +51,9 @@ def check_keepable(value: Any, depth: int = 0) -> None:
             value.encode()
         except UnicodeEncodeError as problem:
             raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            check_keepable(key, depth)
-            check_keepable(item, depth + 1)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            check_keepable(item, depth + 1)
+    elif isinstance(value, dict | list | tuple):
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            check_keepable(part, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise Invalid("A number is infinite or not a number.")
 
@@ -65,8 +61,7 @@ def check_keepable(value: Any, depth: int = 0) -> None:
 def headline(text: str) -> str:
     """Return the first sentence or line, short enough for a list."""
     line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
-    sentence = re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0]
-    return shorten(sentence, HEADLINE)
+    return shorten(re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0], HEADLINE)
 
 
 def flat(text: str) -> str:

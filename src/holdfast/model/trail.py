@@ -10,10 +10,8 @@ from holdfast.model.ids import parse_instant
 
 MOST = 50_000  # how much activity is kept
 DAYS = 14.0
-CLIENT_EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"),
-    *("SubagentStart", "SubagentStop", "Stop", "SessionEnd"),
-)
+_TOOLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact", "SubagentStart", "SubagentStop")
+CLIENT_EVENTS = ("SessionStart", "UserPromptSubmit", *_TOOLS, "Stop", "SessionEnd")
 # Ours: text that the hook injected, and that a session stopped in the middle of a turn.
 EVENTS = (*CLIENT_EVENTS, "Injected", "Idle")
 # An observer works in folders with this prefix: activity there is not the user's work.
@@ -46,16 +44,8 @@ class HookEvent:
 
 # Longest names and paths of a client; hooks bound the texts themselves.
 _TEXTS = ("text", "between", "result")
-LONGEST = {
-    "id": 200,
-    "client": 100,
-    "at": 40,
-    "event": 40,
-    "cwd": 4_096,
-    "transcript": 4_096,
-    **dict.fromkeys(("session", "agent", "tool", "source", "branch"), 1_000),
-    **dict.fromkeys(_TEXTS, 200_000),
-}
+LONGEST = {"id": 200, "client": 100, "at": 40, "event": 40, "cwd": 4_096, "transcript": 4_096}
+LONGEST |= dict.fromkeys(("session", "agent", "tool", "source", "branch"), 1_000) | dict.fromkeys(_TEXTS, 200_000)
 
 
 def problem_with(event: HookEvent) -> str:

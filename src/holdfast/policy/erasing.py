@@ -1,8 +1,7 @@
-"""Find the text of an erased memory in other texts, and mask it there.
-
-Copies are rarely exact: they are cut short, wrapped, or written as JSON. So two texts share something if they share a run of `RUN`
-characters (or all of a shorter text), whatever white space is in it. Shorter runs are ordinary phrases and stay.
-"""
+"""Find the text of an erased memory in other texts, and mask it there."""
+# Copies are rarely exact: they are cut short, wrapped, or written as JSON. So two texts share something if they share a
+# run of `RUN` characters (or all of a shorter text), whatever white space is in it. Shorter runs are ordinary phrases
+# and stay.
 
 import json
 import re
@@ -25,11 +24,9 @@ _WORD = re.compile(r"\S+")
 def sentences_in(payloads: Iterable[Json]) -> tuple[str, ...]:
     """Return the texts of events that are long enough to search for: whole, and line by line."""
     texts = [text for data in payloads for name in _SENTENCES for text in texts_in(data.get(name))]
-    lines = [line.strip(" #*->\t") for text in texts for line in text.splitlines()]
-    distinctive = (
-        text for text in (*texts, *lines) if len(text.strip()) >= SHORTEST and len(text.split()) >= FEWEST_WORDS
-    )
-    return tuple(dict.fromkeys(distinctive))
+    texts += [line.strip(" #*->\t") for text in texts for line in text.splitlines()]
+    long = (text for text in texts if len(text.strip()) >= SHORTEST and len(text.split()) >= FEWEST_WORDS)
+    return tuple(dict.fromkeys(long))
 
 
 def signs_in(payloads: Iterable[Json]) -> frozenset[str]:
@@ -56,11 +53,8 @@ class Eraser:
         forms = dict.fromkeys(flat for text in texts for form in _forms(text) if (flat := " ".join(form.split())))
         self._texts = sorted(forms, key=len, reverse=True)
         # Blocks stand side by side, the last one ends with the text.
-        starts = {
-            text: sorted({*range(0, max(1, len(text) - BLOCK + 1), BLOCK), max(0, len(text) - BLOCK)})
-            for text in self._texts
-        }
-        self._blocks = [(text, place) for text, places in starts.items() for place in places]
+        ends = ((text, max(0, len(text) - BLOCK)) for text in self._texts)
+        self._blocks = [(text, place) for text, end in ends for place in sorted({*range(0, end + 1, BLOCK), end})]
 
     def masked(self, text: str) -> str:
         """Return a text without what it shares with the erased ones; the same object if it shares nothing."""
@@ -92,7 +86,6 @@ class Eraser:
         return blocks[::step]
 
     def _runs(self, flat: str) -> list[tuple[int, int]]:
-        """Return the spans of a flat text that repeat an erased one, merged and in order."""
         runs: list[tuple[int, int]] = []
         for text, place in self._blocks:
             block = text[place : place + BLOCK]
@@ -113,10 +106,8 @@ class Eraser:
                 at = flat.find(block, at + 1)
         merged: list[tuple[int, int]] = []
         for start, end in sorted(runs):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
+            first, last = merged.pop() if merged and start <= merged[-1][1] else (start, end)
+            merged.append((first, max(end, last)))
         return merged
 
 

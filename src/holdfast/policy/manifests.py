@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from holdfast.model.foreign_json import parse_json
@@ -24,7 +25,7 @@ _RE = patterns_of(__file__, "patterns")
 def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
     """Return how a manifest says to build, run and test, one command a line; "" if it does not say."""
     last = name.rpartition("/")[2].lower()
-    reader = _READERS.get(last)
+    reader = _READERS.get(last.removeprefix("."))
     commands = list(dict.fromkeys(reader(text, runner) if reader else ()))
     if not reader and not _RE["publishing"].search(last):  # a CI workflow that does more than install
         steps = [step for step in _steps(text) if _RE["work"].search(step) and not _RE["elsewhere"].search(step)]
@@ -34,40 +35,28 @@ def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
     return "\n".join([*(f"- {line}" for line in commands[:MOST_COMMANDS]), *cut])
 
 
-def _just(text: str, _: str) -> Iterator[str]:
-    """Yield the recipes of a justfile with their comment, else with what they run."""
+def _targets(text: str, sort: str) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Yield each target of a task runner, the line above it, and the first command below it."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
-        match = _RE["just"].match(line)
-        if match is None or line.startswith(("_", " ", "\t", "set ", "alias ", "export ", "import ", "mod ")):
-            continue
-        comment = lines[index - 1].lstrip("# ").strip() if index and lines[index - 1].startswith("#") else ""
-        body = _recipe(lines, index) or match["needs"].strip()
-        if comment or body:
-            yield f"`just {match['name'].removeprefix('@')}`: {comment or _code(body)}"
+        if match := _RE[sort].match(line):
+            below = takewhile(lambda each: not each.strip() or each.startswith((" ", "\t")), lines[index + 1 :])
+            commands = (each.strip().lstrip("@-").strip() for each in below)
+            body = next((one for one in commands if one and not one.startswith(("#", "echo", "set ", "cd "))), "")
+            yield match, lines[index - 1] if index else "", body[:LONGEST_COMMAND]
+
+
+def _just(text: str, _: str) -> Iterator[str]:
+    for match, above, body in _targets(text, "just"):
+        comment, command = above.startswith("#") and above.lstrip("# ").strip(), body or match["needs"].strip()
+        if (comment or command) and not match[0].startswith(("_", "set ", "alias ", "export ", "import ", "mod ")):
+            yield f"`just {match['name'].removeprefix('@')}`: {comment or _code(command)}"
 
 
 def _make(text: str, _: str) -> Iterator[str]:
-    """Yield the targets of a Makefile with their help, else with what they run."""
-    lines = text.splitlines()
-    for index, line in enumerate(lines):
-        match = _RE["make"].match(line)
-        if match is None:
-            continue
-        body = _recipe(lines, index)
+    for match, _above, body in _targets(text, "make"):
         if match["help"] or (body and _RE["task_names"].search(match["name"])):
             yield f"`make {match['name']}`: {match['help'] or _code(body)}"
-
-
-def _recipe(lines: list[str], index: int) -> str:
-    """Return the first command below a target."""
-    for line in lines[index + 1 :]:
-        if line.strip() and not line.startswith((" ", "\t")):
-            return ""
-        command = line.strip().lstrip("@-").strip()
-        if command and not command.startswith(("#", "echo", "set ", "cd ")):
-            return command[:LONGEST_COMMAND]
-    return ""
 
 
 def _code(command: str) -> str:
@@ -87,7 +76,6 @@ def _scripts(text: str, runner: str) -> Iterator[str]:
 
 
 def _pyproject(text: str, _: str) -> Iterator[str]:
-    """Yield the tasks and entry points of a pyproject.toml, and how its tests run."""
     try:
         manifest: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -99,10 +87,8 @@ def _pyproject(text: str, _: str) -> Iterator[str]:
         yield f"groups of dependencies: {', '.join(groups)}"
     for script, place in _table(project, "scripts").items():
         yield f"`{script}` runs `{place}`"
-    if any(
-        "pytest" in str(part)
-        for part in (*tool, _table(manifest, "dependency-groups"), project.get("optional-dependencies"))
-    ):
+    named = (*tool, _table(manifest, "dependency-groups"), project.get("optional-dependencies"))
+    if any("pytest" in str(part) for part in named):
         places = _table(tool, "pytest", "ini_options").get("testpaths")
         shown = f" (tests in {', '.join(places) if isinstance(places, list) else places})" if places else ""
         yield f"`pytest`{shown}"
@@ -110,7 +96,6 @@ def _pyproject(text: str, _: str) -> Iterator[str]:
 
 
 def _tasks(tool: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the tasks that a pyproject.toml declares for a task runner."""
     for runner, name, place in (("poe", "poe", "tasks"), ("pdm run", "pdm", "scripts"), ("task", "taskipy", "tasks")):
         for task, command in _table(tool, name, place).items():
             yield f"`{runner} {task}`" + (f": {_code(_flat(command))}" if _flat(command) else "")
@@ -131,7 +116,6 @@ def _table(value: Any, *path: str) -> Mapping[str, Any]:
 
 
 def _flat(command: Any) -> str:
-    """Return a task's command in one line, however its runner writes it."""
     match command:
         case str():
             return command[:LONGEST_COMMAND]
@@ -150,7 +134,6 @@ def _tox(text: str, _: str) -> Iterator[str]:
 
 _READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
     "justfile": _just,
-    ".justfile": _just,
     "makefile": _make,
     "package.json": _scripts,
     "composer.json": lambda text, _: _scripts(text, "composer run"),
@@ -165,8 +148,7 @@ _READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
 def _steps(text: str) -> Iterator[str]:
     lines = text.replace("\\\n", " ").splitlines()
     for index, line in enumerate(lines):
-        step = _RE["step"].match(line)
-        if step is None:
+        if not (step := _RE["step"].match(line)):
             continue
         if step["line"].strip() in ("|", ">", "|-", ">-"):
             depths = [len(each) - len(each.lstrip()) if each.strip() else 1_000 for each in lines]

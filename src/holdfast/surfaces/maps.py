@@ -9,7 +9,7 @@ that a mapping has, `path{…}` maps what is there and `path[…]` each item of 
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache, partial
 from importlib import import_module
@@ -23,7 +23,6 @@ from holdfast.model.text import counted, shorten
 from holdfast.surfaces.phrases import RELEVANCE, content, kind_of
 
 if TYPE_CHECKING:
-    from holdfast.surfaces.contract import Contract
     from holdfast.surfaces.tool import Call, Surface
     from holdfast.verbs.memory import Memory
 
@@ -80,24 +79,14 @@ class Row:
         return self.page(**shown) if self.page else shown
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the sign and the map of each shape and tool in a surface's rows.txt, whose head explains it."""
-    shapes: dict[str, str] = {}
-    for name, sign, text in _ENTRY.findall((folder / "rows.txt").read_text(encoding="utf-8")):
-        whole = Template(" ".join(text.split())).substitute(shapes).replace("\\n", "\n")
-        shapes |= {name: whole} if sign == " =" else {}
-        yield name, sign, whole
-
-
-def shapes_in(folder: Path) -> dict[str, str]:
-    """Return the shapes of a surface's rows.txt."""
-    return {name: text for name, sign, text in _entries(folder) if sign == " ="}
-
-
-def read_rows(folder: Path, own: Mapping[str, Any]) -> dict[str, Row]:
-    """Return the tools of a surface's rows.txt; `own` are the surface's functions."""
-    rows = dict[str, Row]()
-    for name, _, text in (entry for entry in _entries(folder) if entry[1] == ":"):
+def read_rows(folder: Path, own: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Row]]:
+    """Return the shapes and the tools of a surface's rows.txt, whose head explains it; `own` are the surface's functions."""
+    shapes, rows = dict[str, str](), dict[str, Row]()
+    for name, sign, raw in _ENTRY.findall((folder / "rows.txt").read_text(encoding="utf-8")):
+        text = Template(" ".join(raw.split())).substitute(shapes).replace("\\n", "\n")
+        if sign == " =":
+            shapes[name] = text
+            continue
         verb, *parts = re.split(r"\s*(<-|->|=>)\s*", text)
         maps = dict(zip(parts[::2], parts[1::2], strict=True))
         shown, _, values = maps.get("=>", "").partition(" ")
@@ -105,7 +94,7 @@ def read_rows(folder: Path, own: Mapping[str, Any]) -> dict[str, Row]:
         module, _, function = verb.rpartition(".")
         run = getattr(import_module(f"holdfast.verbs.{module}"), function) if module else own[verb]
         rows[name] = Row(run, maps.get("<-"), maps.get("->", "") or values, page)
-    return rows
+    return shapes, rows
 
 
 def text_or_json(result: Any) -> str:
@@ -119,17 +108,15 @@ def problem_text(problem: HoldfastError) -> str:
 
 
 def surface_of(
-    contract: "Contract",
+    contract: "Surface",
     rows: Mapping[str, Row],
     *,
     terms: Terms | None = None,
     memory_for: "Callable[[Call, dict[str, Any]], Memory]" = lambda call, _: call.memory,
-    present: Callable[[Any], str] = text_or_json,
-    present_error: Callable[[HoldfastError], str] = problem_text,
+    **formats: Any,
 ) -> "Surface":
     """Return the surface that implements a contract with these rows; `memory_for` may take arguments out."""
-    from holdfast.surfaces.contract import arguments_of, parameter_name  # noqa: PLC0415  the command line maps without tools
-    from holdfast.surfaces.tool import Surface  # noqa: PLC0415
+    from holdfast.surfaces.tool import parameter_name  # noqa: PLC0415  the command line maps without tools
 
     def runs(name: str) -> Callable[..., Any]:
         given = contract.tools[name].schema["properties"] if name in contract.tools else ()
@@ -141,15 +128,11 @@ def surface_of(
 
         return run
 
-    return Surface(
-        name=contract.name,
-        instructions=contract.instructions,
-        aliases=contract.aliases,
+    return replace(
+        contract,
         tools={name: replace(tool, run=runs(name)) for name, tool in contract.tools.items()},
         resources={uri: replace(one, run=runs(one.name)) for uri, one in contract.resources.items()},
-        take=partial(arguments_of, missing=contract.missing),
-        present=present,
-        present_error=present_error,
+        **{"present": text_or_json, "present_error": problem_text} | formats,
     )
 
 

@@ -69,7 +69,6 @@ def macros_in(folder: Path) -> dict[str, str]:
 
 
 def _needed(name: str, sources: Mapping[str, str]) -> str:
-    """Return the macro of a page and those it uses, in their order."""
     needed, new = set[str](), {name}
     while new:
         needed |= new

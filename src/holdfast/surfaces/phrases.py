@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import Refused, Remedies, explain
+from holdfast.policy.admission.admit import Duplicate, Refused, Remedies, explain
 
 if TYPE_CHECKING:
-    from holdfast.verbs.sessions.analyze import Activity
+    from holdfast.verbs.records.write import Outcome
 
 RELEVANCE = {"strong": "high", "fair": "medium", "weak": "low"}  # our confidence in a hit, in the words of others
 
@@ -68,12 +68,21 @@ def refusal(outcome: Refused, surface: str) -> Invalid:
     return Invalid(explained.reason, hint=explained.hint)
 
 
-def tallies(activity: "Activity") -> list[str]:
+def stored(outcome: "Outcome", surface: str) -> Record:
+    """Return the record that a write saved, or the one that it duplicates; raise if it was refused."""
+    if isinstance(outcome, Duplicate):
+        return outcome.matches[0].record
+    if isinstance(outcome, Refused):
+        raise refusal(outcome, surface)
+    return outcome.record
+
+
+def tallies(activity: Mapping[str, Any]) -> list[str]:
     """Return a line each for what sessions saved, their agents, how they closed and their issues; none for what is empty."""
     counts = {
-        "Saved": [f"{count} {kind}" for kind, count in activity.kinds.most_common()],
-        "Agents": [f"{name} {count}" for name, count in activity.agents.items()],
-        "Closed": [f"{name} {count}" for name, count in activity.closes.most_common()],
-        "Issues": [f"{name} {count}" for name, count in activity.issues],
+        "Saved": [f"{count} {kind}" for kind, count in activity["kinds"].most_common()],
+        "Agents": [f"{name} {count}" for name, count in activity["agents"].items()],
+        "Closed": [f"{name} {count}" for name, count in activity["closes"].most_common()],
+        "Issues": [f"{name} {count}" for name, count in activity["issues"]],
     }
     return [f"{title}: {', '.join(items)}" for title, items in counts.items() if items]

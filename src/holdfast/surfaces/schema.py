@@ -11,14 +11,7 @@ from holdfast.model.text import counted
 Schema = dict[str, Any]
 MISSING = "{name} is required ({wanted})"
 TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_PYTHON: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
+_PYTHON = {"string": str, "integer": int, "number": int | float, "boolean": bool, "array": list, "object": dict}
 
 
 def schema_of(function: Callable[..., Any], *, brief: bool = True) -> Schema:
@@ -32,18 +25,10 @@ def schema_of(function: Callable[..., Any], *, brief: bool = True) -> Schema:
 
 def check_arguments(schema: Schema, arguments: Mapping[str, Any], tool: str) -> dict[str, Any]:
     """Return the arguments if they fit the schema; raise Invalid with every problem otherwise."""
-    if problems := problems_of(schema, arguments):
-        raise Invalid(
-            f"Invalid arguments for {tool}: {'; '.join(problems)}.",
-            hint="Correct the arguments and call again.",
-            problems=problems,
-        )
+    if problems := list(problems_of(schema, arguments)):
+        message, hint = f"Invalid arguments for {tool}: {'; '.join(problems)}.", "Correct the arguments and call again."
+        raise Invalid(message, hint=hint, problems=problems)
     return dict(arguments)
-
-
-def problems_of(schema: Schema, arguments: Mapping[str, Any], missing: str = MISSING) -> list[str]:
-    """List every way in which arguments do not fit a schema; `missing` is the message for one that is left out."""
-    return list(_problems(schema, arguments, "", missing))
 
 
 def _property(parameter: Parameter, *, brief: bool) -> Schema:
@@ -64,7 +49,8 @@ def _property(parameter: Parameter, *, brief: bool) -> Schema:
     return typed | said | dict(parameter.schema)
 
 
-def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[str]:
+def problems_of(schema: Schema, value: Any, missing: str = MISSING, path: str = "") -> Iterator[str]:
+    """Yield every way in which arguments do not fit a schema; `missing` is the message for one that is left out."""
     name = path or "the arguments"
     wanted = schema.get("type")
     if wanted and not _is(value, wanted):
@@ -80,7 +66,7 @@ def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[s
         if len(value) < schema.get("minItems", 0):
             yield f"{name} must have at least {counted(schema['minItems'], 'item')}"
         for place, item in enumerate(value):
-            yield from _problems(schema.get("items", {}), item, f"{path}[{place}]", missing)
+            yield from problems_of(schema.get("items", {}), item, missing, f"{path}[{place}]")
     if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         yield f"{name} must be {_bounds(schema.get('minimum'), schema.get('maximum'))}"
 
@@ -93,7 +79,7 @@ def _object_problems(schema: Schema, value: Mapping[str, Any], path: str, missin
     for name, item in value.items():
         if name in known:
             if item is not None:  # models often send null for what they leave out
-                yield from _problems(known[name], item, f"{path}.{name}" if path else name, missing)
+                yield from problems_of(known[name], item, missing, f"{path}.{name}" if path else name)
         elif schema.get("additionalProperties") is False:
             near = get_close_matches(name, known, n=1)
             yield f"unknown argument {name}" + (f", did you mean {near[0]}?" if near else "")

@@ -1,68 +1,64 @@
-"""Surfaces: tables of tools, resources and prompts that every host calls in the same way."""
+"""Surfaces: tables of tools, resources and prompts that every host calls in the same way.
 
-import inspect
+Those of other systems have a contract: contract.json lists their tools, rows of ours implement them (`maps.surface_of`). Clients
+list the tools from the contract alone, so listing imports nothing. Their arguments are read leniently, as in the original
+systems: unknown ones are ignored, and values of the wrong type are converted where the meaning is clear.
+"""
+
+import builtins
+import json
+import keyword
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from holdfast.model.errors import HoldfastError, NotFound
+from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
-from holdfast.model.foreign_json import with_texts
+from holdfast.model.foreign_json import parse_json, with_texts
 from holdfast.model.patterns import tables
-from holdfast.model.text import check_keepable
-from holdfast.surfaces.schema import Schema, check_arguments, schema_of
+from holdfast.model.text import DEEPEST, check_keepable
+from holdfast.surfaces.schema import MISSING, Schema, check_arguments, problems_of, schema_of
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Context, Memory
 
 Function = Callable[..., Any]
-Report = Callable[[float, float | None, str], None]
-_VARIABLE = re.compile(r"\{(\w+)\}")
+_VARIABLE = re.compile(r"\\\{(\w+)\\\}")  # in an escaped URI
 # What agents read instead of commands of the terminal: the tools that their surface has for the same.
 HINTS = {surface: dict(rows) for surface, rows in tables(str(Path(__file__).with_name("hints.py"))).items()}
+CONTRACT = "contract.json"
+_BUILTIN = frozenset(dir(builtins))
+_TYPES = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
 _COMMAND = re.compile(r"\bholdfast (?=[a-z])")
-
-
-def discard_progress(_done: float, _total: float | None, _message: str) -> None:
-    """Discard a progress report: the default when no client asked for it."""
 
 
 @dataclass(slots=True)
 class Client:
-    """The connected client; its name is empty until the client sends it."""
+    """The connected client: its name, empty until it sends it, and its current context, None until a session starts."""
 
     name: str = ""
-
-
-@dataclass(slots=True)
-class Acting:
-    """The current context of a client, kept by its host; None until a session starts."""
-
     context: "Context | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a tool: the memory, where to report progress, and the client with its current context."""
+    """One request to a tool: the memory, the client, and where to report progress."""
 
     open: "Callable[[], Memory]"  # returns the same memory every time: see `once`
-    report: Report = discard_progress
     client: Client = field(default_factory=Client)
-    acting: Acting = field(default_factory=Acting)
+    progress: Callable[..., None] = lambda *_: None  # (done, total, message), as often as it likes: hosts send a few
 
     @property
     def memory(self) -> "Memory":
         """The memory, opened when first needed, in the client's current context."""
         memory = self.open()
-        return memory if self.acting.context is None else replace(memory, context=self.acting.context)
-
-    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Report progress; may be called often, since the host limits what it sends."""
-        self.report(done, total, message)
+        return memory if self.client.context is None else replace(memory, context=self.client.context)
 
 
 def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
@@ -80,7 +76,7 @@ def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool: its name, schema and function, and the hints that hosts list about it."""
+    """A tool or prompt: its name, schema and function, and the hints that hosts list about a tool."""
 
     name: str
     title: str
@@ -90,7 +86,7 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
-    aliases: tuple[str, ...] = ()
+    aliases: Sequence[str] = ()
     synonyms: Mapping[str, str] = field(default_factory=dict)  # of its parameters
 
 
@@ -102,44 +98,16 @@ class Resource:
     name: str
     title: str
     description: str
-    mime: str
-    run: Callable[..., str]
-
-    @property
-    def variable(self) -> str:
-        """The name in braces; empty for a fixed URI."""
-        found = _VARIABLE.search(self.uri)
-        return found[1] if found else ""
+    run: Function
+    mime: str = "text/plain"
 
     def values(self, uri: str) -> dict[str, str] | None:
         """Return the value of the variable in a URI, or None if the URI does not match this resource."""
-        if not self.variable:
-            return {} if uri == self.uri else None
-        before, after = map(re.escape, self.uri.split(f"{{{self.variable}}}"))
-        found = re.fullmatch(f"{before}([^/]+){after}", uri)
-        return {self.variable: unquote(found[1])} if found else None
+        found = re.fullmatch(_VARIABLE.sub(r"(?P<\1>[^/]+)", re.escape(self.uri)), uri)
+        return found and {name: unquote(value) for name, value in found.groupdict().items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """A text that a user selects by name and sends as a message."""
-
-    name: str
-    title: str
-    description: str
-    schema: Schema
-    run: Callable[..., str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The text returned to the caller, and whether the call failed."""
-
-    text: str
-    failed: bool = False
-
-
-def checked(one: Tool | Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def checked(one: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Check arguments and return those that are not null: models often send null for what they leave out."""
     check_keepable(dict(arguments))
     given = check_arguments(one.schema, arguments, one.name)
@@ -155,63 +123,45 @@ class Surface:
     aliases: dict[str, str] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: dict[str, Resource] = field(default_factory=dict)
-    prompts: dict[str, Prompt] = field(default_factory=dict)
+    prompts: dict[str, Tool] = field(default_factory=dict)
     fences: bool = False  # True if it writes its own fences around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
     present: Callable[[Any], str] = str
     present_error: Callable[[HoldfastError], str] = str
 
-    def tool(
-        self, title: str, *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
-    ) -> Callable[[Function], Function]:
+    def tool(self, title: str, **hints: Any) -> Callable[[Function], Function]:
         """Add a function as a tool: name, description and schema come from its name, docstring and signature."""
+        return partial(_add, self.tools, title, hints)
 
-        def add(function: Function) -> Function:
-            hints: dict[str, Any] = {
-                "read_only": read_only,
-                "destructive": destructive,
-                "idempotent": idempotent or read_only,
-            }
-            self.tools[function.__name__] = Tool(**_told(function, title), **hints, schema=schema_of(function))
-            return function
+    def prompt(self, title: str) -> Callable[[Function], Function]:
+        """Add a function that returns a message; its parameters, all strings, are the prompt's arguments."""
+        return partial(_add, self.prompts, title, {})
 
-        return add
-
-    def resource(self, uri: str, title: str, *, mime: str = "text/plain") -> Callable[[Function], Function]:
+    def resource(self, uri: str, title: str, **more: str) -> Callable[[Function], Function]:
         """Add a function that returns the text at a URI, whose first part is its name; the {variable} of the URI is its parameter."""
 
         def add(function: Function) -> Function:
             name = uri.partition("//")[2].partition("/")[0]
-            added = Resource(**_told(function, title) | {"name": name}, uri=uri, mime=mime)
-            assert list(inspect.signature(function).parameters)[1:] == ([added.variable] if added.variable else []), uri
-            self.resources[uri] = added
+            assert list(signature(function).parameters)[1:] == re.findall(r"\{(\w+)\}", uri), uri
+            described = description_of(function)
+            self.resources[uri] = Resource(uri=uri, name=name, title=title, description=described, run=function, **more)
             return function
 
         return add
 
-    def prompt(self, title: str) -> Callable[[Function], Function]:
-        """Add a function that returns a message; its parameters, all strings, are the prompt's arguments."""
-
-        def add(function: Function) -> Function:
-            self.prompts[function.__name__] = Prompt(**_told(function, title), schema=schema_of(function))
-            return function
-
-        return add
-
-    def call(self, call: Call, name: str, arguments: dict[str, Any]) -> Answer:
-        """Check the arguments, run the tool and return its result or error as text. Only bugs raise."""
+    def call(self, call: Call, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Check the arguments and run the tool; return its result or error as text, and whether it failed. Only bugs raise."""
         tool = self.tools.get(self.aliases.get(name, name))
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
             result = tool.run(call, **self.take(tool, arguments))
             # Values are defused before they become JSON, whose escapes hide some markers.
-            return Answer(
-                text=self._safe(self.present(result if isinstance(result, str) else with_texts(result, defused)))
-            )
+            defused_result = result if isinstance(result, str) else with_texts(result, defused)
+            return self._safe(self.present(defused_result)), False
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
-            return Answer(text=self._safe(self.present_error(problem)), failed=True)
+            return self._safe(self.present_error(problem)), True
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
         """Return the resource at a URI and its text, or None if this table has no such resource."""
@@ -230,8 +180,10 @@ class Surface:
         return defused(text, fences=self.fences)
 
 
-def _told(function: Function, title: str) -> dict[str, Any]:
-    return {"name": function.__name__, "title": title, "description": description_of(function), "run": function}
+def _add(table: dict[str, Tool], title: str, hints: Mapping[str, Any], function: Function) -> Function:
+    name, described, schema = function.__name__, description_of(function), schema_of(function)
+    table[name] = Tool(name=name, title=title, description=described, schema=schema, run=function, **hints)
+    return function
 
 
 def description_of(function: Function) -> str:
@@ -245,7 +197,100 @@ def for_agents(hint: str, surface: str) -> str:
     if not named:
         return hint
     command, table = hint[named.end() :], HINTS.get(surface, {})
-    for name in sorted(table, key=len, reverse=True):
-        if re.match(rf"{re.escape(name)}(?![\w-])", command):
-            return table[name]
-    return f"For the user: {hint}"
+    fitting = [name for name in table if re.match(rf"{re.escape(name)}(?![\w-])", command)]
+    return table[max(fitting, key=len)] if fitting else f"For the user: {hint}"
+
+
+def read_contract(folder: Path) -> Surface:
+    """Read the contract in a surface's folder: its tools and resources can be listed but not run."""
+    raw = json.loads((folder / CONTRACT).read_bytes())
+    tools = dict[str, Tool]()
+    for one in raw["tools"]:
+        own = {name: value for name, value in one.items() if name not in ("parameters", "required")}
+        tools[one["name"]] = Tool(**own, schema=schema_in(one, raw.get("shared", {})), run=_not_loaded)
+    return Surface(
+        name=raw["name"],
+        instructions=raw["instructions"],
+        aliases={alias: tool.name for tool in tools.values() for alias in tool.aliases},
+        tools=tools,
+        resources={one["uri"]: Resource(**one, run=_not_loaded) for one in raw.get("resources", ())},
+        take=partial(arguments_of, missing=raw.get("missing", MISSING)),
+    )
+
+
+def schema_in(one: Mapping[str, Any], shared: Mapping[str, Schema]) -> Schema:
+    """Return the schema of the arguments of a tool or path as its file has it; a parameter may name a shared one."""
+    given = one.get("parameters", {})
+    properties = {name: shared[schema] if isinstance(schema, str) else schema for name, schema in given.items()}
+    required = {"required": one["required"]} if one.get("required") else {}
+    return {"type": "object", "properties": properties} | required
+
+
+def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
+    """Return the arguments under the function's parameter names: converted, checked and with the contract's defaults."""
+    check_keepable(dict(arguments))
+    known = tool.schema["properties"]
+    named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
+    named |= {name: value for name, value in arguments.items() if name in known}
+    values = {
+        name: converted(known[name], value) for name, value in named.items() if name in known and value is not None
+    }
+    if problems := list(problems_of(tool.schema, values, missing)):
+        message, hint = (
+            f"Validation failed: invalid arguments for {tool.name}.",
+            "Correct the arguments and call again.",
+        )
+        raise Invalid(message, hint=hint, problems=problems)
+    defaults = {name: schema["default"] for name, schema in known.items() if "default" in schema}
+    return {parameter_name(name): value for name, value in (defaults | values).items()}
+
+
+def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
+    """Convert a value to the type of its schema where the meaning is clear: "3", "High", "[1, 2]", a single item for a list."""
+    if depth > DEEPEST:
+        raise Invalid(f"An argument is nested more than {DEEPEST} deep.")
+    kind = schema.get("type")
+    if isinstance(value, str) and kind not in ("string", None):
+        value = _parsed(value, kind)
+    if isinstance(value, str) and "enum" in schema:
+        return next((choice for choice in schema["enum"] if _plain(choice) == _plain(value)), value)
+    if kind == "string":  # a number, or a list of texts, is one text
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return ",".join(value) if texts else value
+    if isinstance(value, float) and kind == "integer" and value.is_integer():
+        return int(value)
+    if kind == "array":
+        items = schema.get("items", {})
+        return [converted(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        return {
+            name: converted(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None
+        }
+    return value
+
+
+def parameter_name(name: str) -> str:
+    """Return the Python name of a parameter: snake case, and no keyword or builtin."""
+    snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
+    return f"{snake}_" if keyword.iskeyword(snake) or snake in _BUILTIN else snake
+
+
+def _not_loaded(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError
+
+
+def _parsed(value: str, kind: Any) -> Any:
+    """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
+    wanted = tuple(type_ for name in (kind if isinstance(kind, list) else [kind]) for type_ in _TYPES.get(name, ()))
+    try:
+        read = parse_json(value.strip().lower() if bool in wanted else value)
+    except ValueError:
+        return value
+    return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
+
+
+def _plain(value: Any) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", str(value).strip().lower())

@@ -23,7 +23,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
 from holdfast.model.text import check_is_text, check_keepable, shorten
 from holdfast.policy.secrets.find import masked
-from holdfast.policy.sessions.feedback import SessionFeedback
+from holdfast.policy.sessions.outcomes import SessionFeedback
 
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
@@ -38,6 +38,7 @@ _LIKE_A_SHORT_ID = re.compile(r"(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}", re.IGNORE
 # Some clients prefix the id of a thread or of a suggested thread with its type: t-…, ts-…
 _TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
 MOST_CANDIDATES = 20
+Report = dict[str, Any]  # for a page or a program: what its keys say
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,6 @@ class Caches:
         return vector_search(self.store, self.embedder.center if self.embedder else 0.0)
 
 
-def _no_copies(_updates: "Sequence[ReplicaUpdate]", _is_outdated: "Outdated") -> "Scrubbed":
-    from holdfast.model.replica import Scrubbed  # noqa: PLC0415  only an erasure needs it
-
-    return Scrubbed()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Memory:
     """A store with what a verb needs: the settings, the ports to the machine, and the context it acts in.
@@ -113,7 +108,7 @@ class Memory:
     # Commits events that erase something, and removes the text from every copy on this machine (`upkeep/erasing.py`).
     on_erased: "Callable[[Memory, Sequence[Event]], tuple[list[Entry], Any]]"
     # Removes erased records from the replicas on this machine.
-    copies: "Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed]" = _no_copies
+    copies: "Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed] | None" = None
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; `wrote` wakes it when there is something to embed.
@@ -197,24 +192,19 @@ class Memory:
         return Event(id=id_, about=about or id_, verb=verb, at=at, by=by or self.actor, data=data or {})
 
     def commit(self, events: Sequence[Event | Clean]) -> list[Entry]:
-        """Store events with credentials masked; return the records that changed.
-
-        Every event is scanned for credentials, except a `Clean` one, which was scanned when it was made.
+        """Store events with credentials masked, and erase every copy on this machine; return the records that changed.
 
         With a read-only key nothing is stored: impressions and uses that a rule observed are dropped, since they would
-        change what others see, and all other events raise Forbidden. An event that erases a record reaches every copy of it on this
-        machine before this returns.
+        change what others see, and all other events raise Forbidden.
         """
         if self.role == "read":
             for event in (each.event if isinstance(each, Clean) else each for each in events):
-                if not (event.verb in ("surfaced", "injected") or (event.verb == "used" and event.by.kind == "rule")):
+                if event.verb not in ("surfaced", "injected") and (event.verb, event.by.kind) != ("used", "rule"):
                     raise Forbidden("This key is read-only.", hint="Ask for a key of the role write.")
             return []
         signed = [self.signed(event) for event in events]
-        if any(event.verb in ("erased", "accepted") for event in signed):
-            changed, _ = self.on_erased(self, signed)
-        else:
-            changed = self.store.commit(signed)
+        is_erasing = any(event.verb in ("erased", "accepted") for event in signed)
+        changed = self.on_erased(self, signed)[0] if is_erasing else self.store.commit(signed)
         if self.appended is not None:
             self.appended.extend(signed)
         if changed:  # impressions change no record and need no vector
@@ -225,8 +215,7 @@ class Memory:
 
     def signed(self, event: Event | Clean) -> Event:
         """Return an event as it is stored: attributed to the requesting user, visible as they chose, credentials masked."""
-        given = event.event if isinstance(event, Clean) else event
-        signed = given
+        signed = given = event.event if isinstance(event, Clean) else event
         if self.user:
             data: dict[str, Any] = dict(given.data)
             if self.context.shares and given.verb == "recorded":
@@ -239,7 +228,7 @@ class Memory:
     def known(self, ids: Iterable[str]) -> dict[str, Record]:
         """Return the records with these ids, in their order; unknown ids are left out."""
         wanted = dict.fromkeys(ids)
-        found = records.by_ids(self.store, wanted)
+        found = records.by_ids(self.store, wanted) if wanted else {}
         return {id_: found[id_].record for id_ in wanted if id_ in found}
 
     def note(self, events: Sequence[Event]) -> str:
@@ -270,7 +259,6 @@ class Memory:
 
 
 def _without_secrets(event: Event) -> Event:
-    """Return an event with every credential masked, including in parts its author did not check."""
     stored = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
     clean = masked(stored)
     if clean is stored:
@@ -336,7 +324,6 @@ def candidates(reference: str, titles: Mapping[str, str]) -> str:
 
 
 def _own(memory: Memory, reference: str) -> list[Entry]:
-    """Return the record with this id, else all records whose id ends, or else begins, with it."""
     if not is_part(reference):
         return []
     found = records.with_part(memory.store, check_part(reference), MOST_CANDIDATES)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.setup.apply import Planned, apply, planned, read_manifest, removals
-from holdfast.hosts.setup.clients import BY_NAME
+from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.machine import Installation, Machine
-from holdfast.hosts.setup.plan import Choices, wanted
 
 
 @dataclass

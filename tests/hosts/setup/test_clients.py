@@ -9,10 +9,9 @@ import pytest
 
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.apply import apply, read_manifest
-from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed, is_installed
-from holdfast.hosts.setup.edits import Table, command_line, own_hooks, standing, words_of
+from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Choices, Client, file_of, has_hooks, installed, wanted
+from holdfast.hosts.setup.edits import Entry, command_line, own_hooks, placing, words_of
 from holdfast.hosts.setup.machine import Level, Machine, check_lasting
-from holdfast.hosts.setup.plan import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
@@ -132,9 +131,9 @@ def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -
 
 @EACH
 def test_a_client_is_recognised_by_its_files_or_its_program(place: Place, client: Client, tmp_path: Path) -> None:
-    assert not is_installed(client, place.machine)
+    assert client not in installed(place.machine)
     new_folder(place.path(client.signs[0]))
-    assert is_installed(client, place.machine)
+    assert client in installed(place.machine)
     for name in client.programs:
         (tmp_path / name).touch(mode=0o755)
         with_path = {"PATH": str(tmp_path)}
@@ -389,7 +388,7 @@ def test_a_codex_entry_written_in_another_way_is_not_touched(place: Place) -> No
     path.parent.mkdir()
     text = '[mcp_servers]\nholdfast = { command = "/old/holdfast", args = ["mcp"] }\n'
     path.write_text(text)
-    assert standing(text, Table(path=("mcp_servers", "holdfast"), value={"command": "x"})) == "stale"
+    assert placing(text, Entry(path=("mcp_servers", "holdfast"), value={"command": "x"}, form="toml"))[0] == "stale"
     left = [left for one in place.init("codex") for left in one.left_alone]
     assert [one.path for one in left] == [path]
     assert path.read_text() == text

@@ -10,10 +10,8 @@ import pytest
 
 from holdfast.hosts.setup.apply import apply, planned, read_manifest
 from holdfast.hosts.setup.checks import client_checks
-from holdfast.hosts.setup.clients import BY_NAME
-from holdfast.hosts.setup.edits import noun_of
+from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.others import others
-from holdfast.hosts.setup.plan import Choices, wanted
 from tests.conftest import new_file
 from tests.hosts.running import Run
 from tests.hosts.setup.conftest import Place
@@ -46,10 +44,9 @@ def test_what_another_system_left_is_found_taken_out_and_put_back(
     path = written(place, template, content)
     before = path.read_bytes()
     found = [
-        [found.system.name, noun_of(edit).removeprefix(f"{found.system.title} ")]
+        [found.system.name, want.edit.noun.removeprefix(f"{found.system.title} ")]
         for found in others(place.machine)
         for want in found.entries
-        for edit in want.edits
     ]
     assert sorted(found) == sorted(expected)
     replaced(place, "claude-code", "codex")

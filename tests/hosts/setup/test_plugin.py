@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.cli.commands import COMMANDS
+from holdfast.hosts.cli.command import COMMANDS
 from holdfast.hosts.setup.clients import SECONDS, opencode_plugin
 from holdfast.hosts.setup.machine import Installation
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder, ran
-from tests.rows import each, rows
+from tests.rows import each, rows, sampled
 
 ROOT = Path(__file__).parents[3]
 PLUGIN, COMPATIBLE = ROOT / "plugin", ROOT / "plugin-memory"
@@ -95,20 +95,20 @@ HOSTILE: list[str] = rows("texts_that_a_shell_would_run")
 
 @pytest.mark.skipif(not shutil.which("node"), reason="OpenCode's plugin needs node")
 def test_opencodes_plugin_passes_texts_as_data_and_never_throws(tmp_path: Path) -> None:
-    hook, heard = tmp_path / "hook.py", tmp_path / "heard"
+    hook, heard, some = tmp_path / "hook.py", tmp_path / "heard", sampled(HOSTILE, 3)
     hook.write_text(
         f"import json, sys\nopen({str(heard)!r}, 'a').write(json.dumps([sys.argv[1:], sys.stdin.read()]) + '\\n')\n"
     )
     made = Installation(python=sys.executable, hook=str(hook), home=f"{tmp_path}/$(touch pwned) 'x'")
     (tmp_path / "plugin.mjs").write_text(opencode_plugin(made))
-    command = ["node", str(Path(__file__).with_name("driver.mjs")), str(tmp_path / "plugin.mjs"), json.dumps(HOSTILE)]
+    command = ["node", str(Path(__file__).with_name("driver.mjs")), str(tmp_path / "plugin.mjs"), json.dumps(some)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
     calls = [json.loads(line) for line in heard.read_text().splitlines()]
     assert {tuple(words[1:]) for words, _ in calls} == {made.hook_words("opencode")}
     assert {words[0] for words, _ in calls} <= set(EVENTS)
     told = [json.loads(given) for _, given in calls if given]
-    assert {one.get("cwd") for one in told} >= set(HOSTILE)
+    assert {one.get("cwd") for one in told} >= set(some)
     assert not [path for path in tmp_path.rglob("*") if "pwned" in path.name]
 
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from holdfast.hosts.setup.tomltext import add_table, table_of, update_table, without_table
+from holdfast.hosts.setup.tomltext import put, value_at, without
 from holdfast.model.errors import InvalidFile
 from tests.rows import each, refused
 
@@ -20,20 +20,20 @@ TEXTS = [
 
 @each("text", TEXTS)
 def test_a_table_goes_in_and_comes_out(text: str) -> None:
-    more = add_table(text, PATH, VALUE)
-    assert table_of(more, PATH) == VALUE
+    more = put(text, PATH, VALUE)
+    assert value_at(more, PATH) == VALUE
     assert more.startswith(text)
-    assert without_table(more, PATH).rstrip() == text.rstrip()
+    assert without(more, PATH).rstrip() == text.rstrip()
 
 
 def test_tables_behind_it_and_their_comments_stay() -> None:
-    text = add_table('model = "x"\n', PATH, VALUE) + "\n# about b\n[b]\nc = 1\n"
-    assert without_table(text, PATH) == 'model = "x"\n\n# about b\n[b]\nc = 1\n'
+    text = put('model = "x"\n', PATH, VALUE) + "\n# about b\n[b]\nc = 1\n"
+    assert without(text, PATH) == 'model = "x"\n\n# about b\n[b]\nc = 1\n'
 
 
 def test_tables_inside_it_go_too() -> None:
-    text = add_table("", PATH, {"command": "x"}) + '\n[mcp_servers.ours.env]\nA = "1"\n\n[z]\ny = 1\n'
-    assert without_table(text, PATH).strip() == "[z]\ny = 1"
+    text = put("", PATH, {"command": "x"}) + '\n[mcp_servers.ours.env]\nA = "1"\n\n[z]\ny = 1\n'
+    assert without(text, PATH).strip() == "[z]\ny = 1"
 
 
 @each("newline", ["\n", "\r\n"])
@@ -42,26 +42,25 @@ def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
         '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "old" # why\nargs = ["-m"]\n\n[b]\nc=1\n'
     )
     after = '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "new" # why\nargs = ["-m"]\nenv = {A = "1"}\n\n[b]\nc=1\n'
-    mended = update_table(text.replace("\n", newline), PATH, {"command": "new", "env": {"A": "1"}})
+    mended = put(text.replace("\n", newline), PATH, {"command": "new", "env": {"A": "1"}})
     assert mended == after.replace("\n", newline)
 
 
 @each("text", ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"])
 def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
-    refused(InvalidFile, add_table, text, PATH, VALUE)
-    refused(InvalidFile, update_table, text, PATH, VALUE)
-    refused(InvalidFile, without_table, text, PATH)
+    refused(InvalidFile, put, text, PATH, VALUE)
+    refused(InvalidFile, without, text, PATH)
 
 
 def test_a_value_over_several_lines_is_replaced() -> None:
     text = '[mcp_servers.ours]\nargs = [\n  "a", # one\n]\nn = 1\n'
-    assert update_table(text, PATH, {"args": ["b"]}) == '[mcp_servers.ours]\nargs = ["b"]\nn = 1\n'
+    assert put(text, PATH, {"args": ["b"]}) == '[mcp_servers.ours]\nargs = ["b"]\nn = 1\n'
 
 
 def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
     text = '[[a]]\nb = 1\n[mcp_servers.ours]\ncommand = "x"\n[[a]]\nb = 2\n'
-    refused(InvalidFile, update_table, text, PATH, VALUE, says="without changing other lines")
-    assert without_table(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
+    refused(InvalidFile, put, text, PATH, VALUE, says="without changing other lines")
+    assert without(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
 
 
 def test_tomlkit_is_imported_only_to_edit() -> None:

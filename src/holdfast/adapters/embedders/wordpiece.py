@@ -1,11 +1,7 @@
-"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt`, a token a line.
-
-The `tokenizers` package does the same and brings 30 MB of downloading code along. A test compares the two.
-"""
+"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt`, a token a line."""
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from unicodedata import category, normalize
 
@@ -14,7 +10,7 @@ LONGEST_WORD = 100  # characters; a longer word is unknown
 
 
 class Tokenizer:
-    """Turns a text into the numbers of its tokens."""
+    """Turns a text into the numbers of its tokens, as the `tokenizers` package does with 30 MB of downloading code."""
 
     def __init__(self, file: Path, longest: int) -> None:
         self._names = file.read_text(encoding="utf-8").split("\n")
@@ -64,9 +60,9 @@ def _words(text: str) -> list[str]:
     """Return the words of a text in lower case without accents; signs and Chinese characters are words of their own."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower().translate(_CONTROLS))
-    apart = text.translate(_CLEAN)
-    plain = normalize("NFD", apart).translate(_WITHOUT_ACCENTS).lower()
-    return plain.translate(_SIGNS_APART).split()
+    # A decomposed text has accents as characters of their own.
+    bare = "".join(char for char in normalize("NFD", "".join(map(_clean, text))) if category(char) != "Mn")
+    return "".join(map(_apart, bare.lower())).split()
 
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
@@ -74,36 +70,23 @@ _HAS_WORD = re.compile(r"[^\W_]")
 _ASCII_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 
 
-class _Table(dict[int, str | None]):
-    """A translation of characters that is filled as they are met."""
-
-    def __init__(self, translation: Callable[[str], str | None]) -> None:
-        super().__init__()
-        self._translation = translation
-
-    def __missing__(self, code: int) -> str | None:
-        return self.setdefault(code, self._translation(chr(code)))
-
-
-def _clean(character: str) -> str | None:
+@cache
+def _clean(character: str) -> str:
     """Drop control characters, turn every space into a blank and put blanks around Chinese characters."""
     if character in "\t\n\r":
         return " "
     if category(character) in ("Cc", "Cf", "Co") or character == "\ufffd":
-        return None
+        return ""
     if character.isspace():
         return " "
     return f" {character} " if _CHINESE.match(character) else character
 
 
-def _signs_apart(character: str) -> str | None:
+@cache
+def _apart(character: str) -> str:
     is_ascii_sign = character.isascii() and character.isprintable() and not character.isalnum()
     return f" {character} " if category(character)[0] == "P" or is_ascii_sign else character
 
 
-_CHINESE = re.compile(
-    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
-)
-_CLEAN, _SIGNS_APART = _Table(_clean), _Table(_signs_apart)
-# The accents that a decomposed text has as characters of their own.
-_WITHOUT_ACCENTS = _Table(lambda character: None if category(character) == "Mn" else character)
+_PLANE_2 = "\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f"
+_CHINESE = re.compile(f"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff{_PLANE_2}]")

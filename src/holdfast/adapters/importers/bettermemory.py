@@ -14,7 +14,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular, read_regular, write_whole
 from holdfast.model.foreign import Exported, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
-from holdfast.model.kinds import CODED, KINDS
+from holdfast.model.kinds import CODED, name_in
 from holdfast.model.record import CONFIDENCES, Origin, Record
 from holdfast.model.scope import project_of_remote
 
@@ -41,26 +41,24 @@ def read(path: Path) -> Iterator[Item]:
             meta, body = front_matter(read_text(file))
             yield _memory(meta, body, str(file.relative_to(path)))
         except Invalid as problem:
-            yield Remark(where=str(file.relative_to(path)), why=problem.message)
+            yield Remark(str(file.relative_to(path)), problem.message)
     yield from _log(path)
 
 
 def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
     version = meta.get("schema_version", SCHEMA)
     if not maps.text(meta.get("id")):
-        return Remark(where=where, why="it has no front matter with an id")
+        return Remark(where, "it has no front matter with an id")
     if not isinstance(version, int) or version > SCHEMA:
-        return Remark(where=where, why=f"it was written by a newer bettermemory (schema {version})")
+        return Remark(where, f"it was written by a newer bettermemory (schema {version})")
     origin, verified_at = maps.mapping(meta.get("origin")), maps.when(meta.get("last_verified_at"))
     known = {name for name in ("confidence",) if meta.get(name) in CONFIDENCES}
-    links = [
-        ForeignLink(
-            relation=_RELATIONS.get(relation, relation),
-            key=maps.text(link.get("target") or link.get("id") or link.get("to")),
-        )
-        for link in maps.rows(meta.get("links"))
-        for relation in [maps.text(link.get("type") or link.get("relation") or link.get("kind"))]
-    ]
+    links = []
+    for link in maps.rows(meta.get("links")):
+        relation = maps.text(link.get("type") or link.get("relation") or link.get("kind"))
+        target = maps.text(link.get("target") or link.get("id") or link.get("to"))
+        links.append(ForeignLink(_RELATIONS.get(relation, relation), target))
+    cited = [(begins, maps.texts(meta.get(name))) for name, begins in reversed(_VERIFIED.items())]
     return MEMORIES.memory(
         meta,
         where,
@@ -70,9 +68,7 @@ def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
         title=maps.text(maps.mapping(meta.get(maps.OURS)).get("title")),
         scopes=maps.texts(meta.get("scopes")),
         confidence=meta["confidence"] if known else "medium",
-        anchors=tuple(
-            begins + value for name, begins in reversed(_VERIFIED.items()) for value in maps.texts(meta.get(name))
-        ),
+        anchors=tuple(begins + value for begins, values in cited for value in values),
         project=project_of_remote(maps.text(origin.get("repo"))) or "",
         origin=Origin(branch=maps.text(origin.get("branch"))),
         state="retired" if maps.when(meta.get("removed")) or GRAVES in where else "active",
@@ -83,44 +79,42 @@ def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
 
 
 def _log(path: Path) -> Iterator[Item]:
-    """Yield the events of the log, and the sessions they belong to."""
-    spans: dict[str, tuple[str, str]] = {}
-    passed = Counter[str]()
+    """Yield the events of the log, returned by a search or used with an outcome, and the sessions they belong to."""
+    spans, passed = dict[str, tuple[str, str]](), Counter[str]()
+    for entry in _lines(path):
+        if isinstance(entry, Remark):
+            yield entry
+            continue
+        where, row = entry
+        at, session, kind = maps.when(row.get("ts")), maps.text(row.get("session")), maps.text(row.get("kind"))
+        if session and at:
+            begun, ended = spans.get(session, (at, at))
+            spans[session] = (min(begun, at), max(ended, at))
+        of = maps.texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
+        if not of:
+            passed[kind or "unknown"] += 1
+            continue
+        by, key = Actor(kind="agent", name=BY, session=session), maps.digest(maps.text(dict(row)))
+        own, read = (("outcome", "note"), ("kind", "ids")) if kind == "use" else (("query",), ("returned", "id"))
+        data: dict[str, Any] = {name: maps.text(row.get(name)) for name in own}
+        data["imported"] = maps.rest(row, ("ts", "session", *own, *read))
+        verb: Literal["used", "surfaced"] = "used" if kind == "use" else "surfaced"
+        yield ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=where)
+    by, close = Actor(kind="agent", name=BY), {"type": "ended"}
+    for session, (begun, ended) in spans.items():
+        yield ForeignSession(id=session, at=begun, project="", by=by, closed_at=ended, close=close, where=session)
+    for kind, count in sorted(passed.items()):
+        why = "these events are about no memory, or the files already contain what they changed"
+        yield Remark(f"{count} {kind} events of the log", why)
+
+
+def _lines(path: Path) -> Iterator[Entry | Remark]:
     for file in (*sorted(path.glob(".events*.jsonl.gz")), *sorted(path.glob(".events*.jsonl"))):
         try:
             with open_regular(file) as plain, gzip.open(plain) if file.suffix == ".gz" else plain as raw:
-                lines = (line.decode(errors="surrogateescape") for line in lines_in(raw))
-                for entry in json_lines(file.name, lines):
-                    yield from [entry] if isinstance(entry, Remark) else _event(entry, spans, passed)
+                yield from json_lines(file.name, (line.decode(errors="surrogateescape") for line in lines_in(raw)))
         except (OSError, EOFError, zlib.error) as problem:
-            yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
-    by = Actor(kind="agent", name=BY)
-    for session, (begun, ended) in spans.items():
-        yield ForeignSession(
-            id=session, at=begun, project="", by=by, closed_at=ended, close={"type": "ended"}, where=session
-        )
-    for kind, count in sorted(passed.items()):
-        why = "these events are about no memory, or the files already contain what they changed"
-        yield Remark(where=f"{count} {kind} events of the log", why=why)
-
-
-def _event(entry: Entry, spans: dict[str, tuple[str, str]], passed: Counter[str]) -> Iterator[Item]:
-    """Yield an event about memories: returned by a search, or used with an outcome; others are counted."""
-    where, row = entry
-    at, session, kind = maps.when(row.get("ts")), maps.text(row.get("session")), maps.text(row.get("kind"))
-    if session and at:
-        begun, ended = spans.get(session, (at, at))
-        spans[session] = (min(begun, at), max(ended, at))
-    of = maps.texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
-    if not of:
-        passed[kind or "unknown"] += 1
-        return
-    by, key = Actor(kind="agent", name=BY, session=session), maps.digest(maps.text(dict(row)))
-    own, read = (("outcome", "note"), ("kind", "ids")) if kind == "use" else (("query",), ("returned", "id"))
-    data: dict[str, Any] = {name: maps.text(row.get(name)) for name in own}
-    data["imported"] = maps.rest(row, ("ts", "session", *own, *read))
-    verb: Literal["used", "surfaced"] = "used" if kind == "use" else "surfaced"
-    yield ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=where)
+            yield Remark(file.name, f"the rest of it cannot be read ({problem})")
 
 
 def write(records: Iterable[Record], folder: Path) -> Exported:
@@ -150,40 +144,31 @@ def document(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def _front(record: Record) -> dict[str, Any]:
-    """Return the front matter; what bettermemory has no field for goes under `holdfast`, which it ignores.
-
-    A memory that came from bettermemory keeps its id there and the fields that only its file had.
-    """
+    """Return the front matter; what bettermemory has no field for goes under `holdfast`, which it ignores."""
     imported = maps.mapping(record.extra.get("imported"))
-    came = imported.get("system") == BY
+    came = imported.get("system") == BY  # then it keeps its id there and the fields that only its file had
     is_remote = "." in record.project.split("/")[0] and record.project.count("/") > 1
     before = maps.mapping(record.extra.get("origin"))
-    origin = {
-        "cwd": record.extra.get("cwd") or before.get("cwd") or ("" if is_remote else record.project),
-        "repo": before.get("repo") or (f"https://{record.project}" if is_remote else ""),
-        "branch": record.origin.branch,
-    }
+    cwd, repo = ("", f"https://{record.project}") if is_remote else (record.project, "")
+    origin = {"cwd": record.extra.get("cwd") or before.get("cwd") or cwd, "repo": before.get("repo") or repo}
+    origin |= {"branch": record.origin.branch}
     # bettermemory requires a scope.
     name = "-".join(re.findall(r"[a-z0-9]+", record.project.rstrip("/").rsplit("/", 1)[-1].lower()))
-    scopes = [re.sub(r"[_.]+", "-", scope) for scope in record.scopes]
+    scopes = dict.fromkeys(re.sub(r"[_.]+", "-", scope) for scope in record.scopes)
     source = record.extra.get("source")
     verified: dict[str, list[str]] = {name: [] for name in reversed(_VERIFIED)}
     for anchor in record.anchors:
         sort, begins = next(each for each in _VERIFIED.items() if anchor.startswith(each[1]))
         verified[sort].append(anchor.removeprefix(begins))
-    category = KINDS[record.kind].names.get("bettermemory") if record.kind in KINDS else None
-    category = record.extra.get("category") if came else category
-    ours = {
-        "kind": record.kind,
-        "title": record.title,
-        "tags": list(record.tags),
-        "scopes": list(record.scopes),
-        "fields": {name: value for name, value in record.fields.items() if name in CODED},
+    ours: dict[str, Any] = {"kind": record.kind, "title": record.title, "tags": [*record.tags]}
+    ours |= {
+        "scopes": [*record.scopes],
+        "fields": {name: record.fields[name] for name in record.fields if name in CODED},
     }
     optional = {
         "origin": {name: str(value) for name, value in origin.items() if value},
         "last_verified_at": record.verified_at,
-        "category": category,
+        "category": record.extra.get("category") if came else name_in(BY, record.kind),
         **{name: values[:MOST_PATHS] for name, values in verified.items()},
         "holdfast": {name: value for name, value in ours.items() if value},
     }
@@ -192,17 +177,16 @@ def _front(record: Record) -> dict[str, Any]:
         "id": maps.text(imported["id"]) if came else record.id,
         "created": record.created_at,
         "updated": record.updated_at,
-        "scopes": list(dict.fromkeys(scopes)) or [f"projects:{name}" if name else "holdfast"],
+        "scopes": list(scopes) or [f"projects:{name}" if name else "holdfast"],
         "confidence": record.confidence,
         "source": source if source in _SOURCES.values() else _SOURCES.get(record.source, "inferred"),
         **{name: value for name, value in optional.items() if value},
         **({"removed": record.updated_at, "removed_reason": record.reason} if record.state == "retired" else {}),
     }
-    there = {name: value for name, value in record.extra.items() if name not in maps.ADDED} if came else {}
-    return {**front, **{name: value for name, value in there.items() if name not in front}}
+    there = record.extra.items() if came else ()
+    return {**front, **{name: value for name, value in there if name not in maps.ADDED and name not in front}}
 
 
 def _body(record: Record) -> str:
-    parts = [record.body] if record.body.startswith(record.title.rstrip("…")) else [record.title, record.body]
-    parts += maps.fields_text(record, lambda name: f"{name}:")
-    return "\n\n".join(part for part in parts if part)
+    title = "" if record.body.startswith(record.title.rstrip("…")) else record.title
+    return "\n\n".join(filter(None, [title, record.body, *maps.fields_text(record, lambda name: f"{name}:")]))

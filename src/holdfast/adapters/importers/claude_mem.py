@@ -1,158 +1,143 @@
 """A claude-mem database: observations and session summaries both ways; sessions and their prompts are imported."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.importers import maps
-from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
+from holdfast.adapters.importers.files import Tables, tables_of
+from holdfast.adapters.importers.maps import Row, first, first_time, mapping, parsed, rest, text, texts
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Exported, Foreign, ForeignSession, ForeignTranscript, Item
 from holdfast.model.ids import epoch_ms
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import name_in
 from holdfast.model.record import Record
 from holdfast.model.text import headline
 
 OBSERVATIONS, SUMMARIES = maps.map_of("claude-mem observations"), maps.map_of("claude-mem summaries")
-_SUMMARY = SUMMARIES.body
-_SESSION = frozenset(
-    "id content_session_id memory_session_id project started_at started_at_epoch completed_at completed_at_epoch "
-    "custom_title worker_port".split()
-)
+_TIMES = ("started_at", "started_at_epoch", "completed_at", "completed_at_epoch")
+_SESSION = ("id", "content_session_id", "memory_session_id", "project", *_TIMES, "custom_title", "worker_port")
 _PROMPT = OBSERVATIONS.counts | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
 _LEFT_OUT = maps.words("claude-mem left out")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Sessions:
-    """Sessions by the observer's id, the time of each one's last activity, and its summary."""
+def read(path: Path) -> Iterator[Item]:
+    """Yield everything in a database that is a memory or is about one."""
+    with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
+        last, summaries = defaultdict[str, str](str), dict[str, str]()  # the last activity of each session, its summary
+        for memory in _memories(tables):
+            session = memory.by.session
+            last[session] = max(last[session], memory.draft.at)
+            summaries |= {session: memory.key} if memory.key.startswith(SUMMARIES.key) else {}
+            yield memory
+        turns = defaultdict[str, list[Row]](list)
+        for row in tables.rows("user_prompts"):
+            session, at = text(row.get("content_session_id")), first_time(row, *OBSERVATIONS.at)
+            last[session] = max(last[session], at)
+            turn = {"role": "user", "content": text(row.get("prompt_text")), "at": at, **rest(row, _PROMPT)}
+            turns[session].append(turn)
+        yield from _sessions(tables, last, summaries)
+        for session, prompts in turns.items():
+            yield ForeignTranscript(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
+        yield from tables.unread(_READ, _LEFT_OUT)
 
-    rows: dict[str, maps.Row]
-    last: dict[str, str] = field(default_factory=dict)
-    summaries: dict[str, str] = field(default_factory=dict)
 
-    def memory(self, columns: maps.Map, row: maps.Row, **known: Any) -> Foreign:
-        """Return a memory with its key, project and the host's session."""
-        observer = maps.text(row.get("memory_session_id"))
-        session = self.rows.get(observer, {})
-        name = maps.text(session.get("content_session_id")) or observer
-        self.last[name] = max(self.last.get(name, ""), maps.first_time(row, *OBSERVATIONS.at))
-        project, merged = maps.text(row.get("project")), maps.text(row.get("merged_into_project"))
-        extra = known.pop("extra", {}) | ({"merged_from": project} if merged else {})
+def _memories(tables: Tables) -> Iterator[Foreign]:
+    sessions = {text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions")}
+
+    def memory(columns: maps.Map, row: Row, extra: Row, **known: Any) -> Foreign:
+        observer = text(row.get("memory_session_id"))
+        session = sessions.get(observer, {})
+        name, agent = text(session.get("content_session_id")), text(session.get("platform_source"))
+        project, merged = text(row.get("project")), text(row.get("merged_into_project"))
         return columns.memory(
             row,
             f"{columns.kind}s {row.get('id')}",
             key=f"{columns.key}{row.get('memory_session_id')}:{row.get('id')}",
-            by=Actor(kind="agent", name=maps.text(session.get("platform_source")) or "claude", session=name),
+            by=Actor(kind="agent", name=agent or "claude", session=name or observer),
             project=merged or project or None,
-            extra=extra,
+            extra={**extra, **({"merged_from": project} if merged else {})},
             **known,
         )
 
-
-def read(path: Path) -> Iterator[Item]:
-    """Yield everything in a database that is a memory or is about one."""
-    with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
-        known = _Sessions(rows={maps.text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions")})
-        for row in tables.rows("observations"):
-            facts, metadata = maps.texts(row.get("facts")), maps.parsed(maps.text(row.get("metadata")))
-            ours = metadata.pop(maps.OURS, {}) if isinstance(metadata, dict) else {}
-            body = maps.first(row, *OBSERVATIONS.body) or "\n".join(facts) or maps.first(row, "subtitle", "title")
-            shown = {**row, maps.OURS: ours} | ({"narrative": ""} if maps.text(row.get("narrative")) == body else {})
-            yield known.memory(OBSERVATIONS, shown, body=body, extra={"metadata": metadata} if metadata else {})
-        for row in tables.rows("session_summaries"):
-            memory = known.memory(SUMMARIES, row, title=headline(maps.first(row, *_SUMMARY)))
-            known.summaries[memory.by.session] = memory.key
-            yield memory
-        prompts = _prompts(tables, known)
-        yield from _sessions(tables, known)
-        yield from prompts
-        yield from tables.unread(_READ, _LEFT_OUT)
+    for row in tables.rows("observations"):
+        facts, metadata = texts(row.get("facts")), parsed(text(row.get("metadata")))
+        ours = metadata.pop(maps.OURS, {}) if isinstance(metadata, dict) else {}
+        body = first(row, *OBSERVATIONS.body) or "\n".join(facts) or first(row, "subtitle", "title")
+        shown = {**row, maps.OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
+        yield memory(OBSERVATIONS, shown, {"metadata": metadata} if metadata else {}, body=body)
+    for row in tables.rows("session_summaries"):
+        yield memory(SUMMARIES, row, {}, title=headline(first(row, *SUMMARIES.body)))
 
 
-def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
-    turns: dict[str, list[maps.Row]] = {}
-    for row in tables.rows("user_prompts"):
-        session, at = maps.text(row.get("content_session_id")), maps.first_time(row, *OBSERVATIONS.at)
-        known.last[session] = max(known.last.get(session, ""), at)
-        turn = {"role": "user", "content": maps.text(row.get("prompt_text")), "at": at, **maps.rest(row, _PROMPT)}
-        turns.setdefault(session, []).append(turn)
-    return [
-        ForeignTranscript(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
-        for session, prompts in turns.items()
-    ]
-
-
-def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
+def _sessions(tables: Tables, last: Mapping[str, str], summaries: Mapping[str, str]) -> Iterator[Item]:
     """Yield the sessions; an unclosed session ends at its last activity."""
     named = set[str]()
     for row in tables.rows("sdk_sessions"):
-        observer = maps.text(row.get("memory_session_id"))
-        session = maps.text(row.get("content_session_id")) or observer
+        observer, at = text(row.get("memory_session_id")), first_time(row, "started_at_epoch", "started_at")
+        session = text(row.get("content_session_id")) or observer
         named.add(session)
-        at = maps.first_time(row, "started_at_epoch", "started_at")
-        title = maps.text(row.get("custom_title")) or headline(maps.text(row.get("user_prompt")))
+        title = text(row.get("custom_title")) or headline(text(row.get("user_prompt")))
         yield ForeignSession(
             id=session,
             at=at,
-            project=maps.text(row.get("project")) or None,
-            by=Actor(kind="agent", name=maps.text(row.get("platform_source")) or "claude"),
+            project=text(row.get("project")) or None,
+            by=Actor(kind="agent", name=text(row.get("platform_source")) or "claude"),
             title=title,
-            closed_at=maps.first_time(row, "completed_at_epoch", "completed_at") or known.last.get(session, "") or at,
-            close={"type": maps.text(row.get("status")) or "ended", "title": title},
-            left={"summary": known.summaries[session]} if session in known.summaries else {},
-            extra=maps.rest(row, _SESSION) | {"memory_session_id": observer},
+            closed_at=first_time(row, "completed_at_epoch", "completed_at") or last.get(session, "") or at,
+            close={"type": text(row.get("status")) or "ended", "title": title},
+            left={"summary": summaries[session]} if session in summaries else {},
+            extra=rest(row, _SESSION) | {"memory_session_id": observer},
             where=f"sdk_sessions {row.get('id')}",
         )
-    for session, last in known.last.items():
+    for session, at in last.items():
         if session not in named:  # its row is gone, its records are not
-            yield ForeignSession(id=session, at=last, closed_at=last, close={"type": "ended"}, where=session)
+            yield ForeignSession(id=session, at=at, closed_at=at, close={"type": "ended"}, where=session)
 
 
 def write(records: Iterable[Record], path: Path) -> Exported:
     """Add memories to a database of claude-mem, except those it has. It has no place for retired ones."""
-    done, left = {"written": 0, "known": 0}, 0
-    with database_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as db:
-        tables = {"observations": "title", "session_summaries": "request"}
-        there = {
-            table: set(db.execute(f'select created_at_epoch, "{name}" from {table}')) for table, name in tables.items()
-        }
-        numbers = {table: {row[0] for row in db.execute(f"select id from {table}")} for table in tables}
+    done, there, numbers = Exported(), set[tuple[Any, ...]](), set[tuple[str, int]]()
+    with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations", write=True) as tables:
+        for table, title in (("observations", "title"), ("session_summaries", "request")):
+            for number, *name in tables.connection.execute(f'select id, created_at_epoch, "{title}" from {table}'):
+                there.add((table, *name))
+                numbers.add((table, number))
         for record in records:
             if record.state == "retired":
-                left += 1
+                done["left_out"] += 1
                 continue
             table = "session_summaries" if record.kind == "summary" else "observations"
             row = _row(record, SUMMARIES if record.kind == "summary" else OBSERVATIONS)
-            if row["id"] in numbers[table]:
+            if (table, row["id"]) in numbers:
                 del row["id"]
-            is_known = (row["created_at_epoch"], row.get(tables[table])) in there[table]
+            named = row.get("request" if record.kind == "summary" else "title")
+            is_known = (table, row["created_at_epoch"], named) in there
             if not is_known:
                 started = {"started_at": row["created_at"], "started_at_epoch": row["created_at_epoch"]}
                 session = {**row, **started, "content_session_id": record.by.session, "status": "completed"}
-                insert(db, "sdk_sessions", {name: value for name, value in session.items() if name != "id"})
-                insert(db, table, row)
+                tables.insert("sdk_sessions", {name: value for name, value in session.items() if name != "id"})
+                tables.insert(table, row)
             done["known" if is_known else "written"] += 1
-    return Exported(**done, left_out=left)
+    return done
 
 
 def _row(record: Record, columns: maps.Map) -> dict[str, Any]:
-    imported, row = maps.mapping(record.extra.get("imported")), columns.row(record)
+    imported, row = mapping(record.extra.get("imported")), columns.row(record)
     came = str(imported.get("id", "")).split(":") if imported.get("system") == "claude-mem" else []
-    ours, metadata = row.pop(maps.OURS), maps.mapping(row.get("metadata"))
+    ours, metadata = row.pop(maps.OURS), mapping(row.get("metadata"))
     if ours != {"kind": record.kind, "confidence": "medium"} or record.kind != columns.kind:
         metadata = {**metadata, maps.OURS: ours}
-    kind = KINDS[record.kind].names.get("claude-mem") if record.kind in KINDS else ""
     project = imported.get("project") or record.project.rstrip("/").rsplit("/", 1)[-1]
     merged = record.extra.get("merged_from")
     row |= {"project": merged, "merged_into_project": project} if merged else {"project": project}
     row |= {"metadata": metadata} if metadata else {}
-    if columns is SUMMARIES and any(name in record.fields for name in _SUMMARY):
+    if columns is SUMMARIES and any(name in record.fields for name in SUMMARIES.body):
         row["request"] = record.fields.get("request", "")
     return {
-        "type": kind or "discovery",
+        "type": name_in("claude-mem", record.kind) or "discovery",
         **row,
         "id": int(came[-1]) if len(came) > 2 and came[-1].isdecimal() else None,
         "memory_session_id": came[1] if len(came) > 2 else f"holdfast {record.by.session}",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from holdfast.adapters.importers.files import read_yaml, with_front
 from holdfast.adapters.importers.maps import Row, digest, fields_text, map_of, text, texts, when, words
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Exported, Foreign, ForeignLink, Item, Remark
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import name_in
 from holdfast.model.record import Origin, Record
 from holdfast.model.text import shorten
 
@@ -34,32 +34,21 @@ _RULE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _REQUIRED_KEYS = ("type:", "timestamp:", "summary:")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """An entry of a note, or what is wrong with it."""
-
-    front: str = ""
-    body: str = ""
-    damage: str = ""
-
-
 def read(path: Path) -> Iterator[Item]:
     """Yield every entry of every namespace of a repository."""
     repository = Repository(path, Invalid, seconds=NETWORK_SECONDS)
-    refs = [ref for ref in repository.refs("refs/notes/") if ref.rpartition("/")[2] in NAMESPACES]
-    refs = [ref for ref in refs if not ref.startswith("holdfast/")]  # these are our own replica
+    refs = {ref: tip for ref, tip in repository.refs("refs/notes/").items() if ref.rpartition("/")[2] in NAMESPACES}
+    refs = {ref: tip for ref, tip in refs.items() if not ref.startswith("holdfast/")}  # these are our own replica
     if not refs:
         hint = "Notes may have to be fetched first: git fetch origin 'refs/notes/mem/*:refs/notes/mem/*'"
         raise Invalid(f"{path} has no notes of git-notes-memory.", hint=hint)
     notes = list[tuple[str, str, str]]()  # namespace, commit, content; local refs before fetched ones
-    for ref in sorted(refs, key=lambda ref: (ref.startswith("origin/"), ref)):
-        listed = [line.split() for line in repository.ask("notes", f"--ref=refs/notes/{ref}", "list").splitlines()]
-        pairs = [pair for pair in listed if len(pair) == 2]
-        _check_sizes(repository, [blob for blob, _ in pairs])
-        contents = repository.blobs(blob for blob, _ in pairs)
-        for blob, commit in pairs:
+    for ref, tip in sorted(refs.items(), key=lambda ref: (ref[0].startswith("origin/"), ref)):
+        blobs = repository.notes(tip, LARGEST)
+        contents = repository.blobs(blob for blob, _ in blobs)
+        for blob, place in blobs:
             content = contents.get(blob, b"").decode(errors="surrogateescape")
-            notes.append((ref.rpartition("/")[2], commit, content))
+            notes.append((ref.rpartition("/")[2], place.replace("/", ""), content))
     # The dates of commits are for entries without a time of their own.
     commits = "\n".join(dict.fromkeys(commit for _, commit, _ in notes)).encode()
     log = ("log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin")
@@ -76,66 +65,53 @@ def read(path: Path) -> Iterator[Item]:
         if isinstance(item, Foreign):
             # Targets that no longer exist stay in `extra` only.
             keys = [names[name] for name in texts(item.draft.extra.get("relates_to")) if name in names]
-            links = tuple(ForeignLink(relation="relates_to", key=key) for key in keys)
+            links = tuple(ForeignLink("relates_to", key) for key in keys)
             item = replace(item, links=links, draft=replace(item.draft, project=project))  # noqa: PLW2901
         yield item
 
 
-def _check_sizes(repository: Repository, names: Iterable[str]) -> None:
-    """Raise Invalid if a note is too large to be read."""
-    query = "\n".join(dict.fromkeys(names)).encode()
-    listed = repository.ask("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=query).splitlines()
-    for name, size in (line.split() for line in listed):
-        if size.isdecimal() and int(size) > LARGEST:
-            raise Invalid(f"The note {name} has more than {LARGEST:,} bytes.", hint="`git notes remove` removes it.")
-
-
 def _entries(namespace: str, commit: str, content: str, dated: str) -> Iterator[Item]:
     """Yield the entries of a note; unreadable entries are not counted in their names."""
-    place = 0
-    for nth, entry in enumerate(split_entries(content), start=1):
+    kind, place = NAMESPACES[namespace], 0
+    for nth, (front, body, damage) in enumerate(split_entries(content), start=1):
         where = f"{namespace} of {commit[:7]}, entry {nth}"
         try:
-            meta = read_yaml(entry.front)
+            meta = read_yaml(front)
         except Invalid as problem:
-            yield Remark(where=where, why=problem.message)
+            damage = problem.message  # noqa: PLW2901
+        if damage:
+            yield Remark(where, damage)
             continue
-        if entry.damage:
-            yield Remark(where=where, why=entry.damage)
-            continue
-        aliases = tuple(f"{namespace}:{name}:{place}" for name in (commit, commit[:7]))
+        tags, written_at = texts(meta.get("tags")), when(meta.get("timestamp"))
+        summary, status = text(meta.get("summary")), text(meta.get("status"))
+        closed = status in _CLOSED or (namespace == "blockers" and status == "resolved")
+        spec = {name: text(meta.get(name)) for name in _SPEC_FIELDS} if kind in _SPEC_KINDS else {}
+        pairs = (tag.partition(":") for tag in tags)
+        # Rebased commits have copies of their notes: an entry is identified by its time, if it has one.
+        name = f"{written_at}:{digest(summary)}" if written_at else f"{commit}:{digest(summary, body)}"
+        yield ENTRIES.memory(
+            meta,
+            where,
+            used={"tags", *spec, *(("type",) if text(meta.get("type")) == namespace else ())},
+            key=f"{namespace}:{name}",
+            aliases=tuple(f"{namespace}:{name}:{place}" for name in (commit, commit[:7])),
+            kind=kind,
+            body=body or summary,
+            fields={**spec, **{name: value for name, _, value in pairs if name == _TAGGED.get(kind)}},
+            tags=tags,
+            confidence="low" if status == "candidate" else "medium",
+            at=written_at or when(dated),
+            origin=Origin(commit=commit),
+            state="retired" if closed else "active",
+            reason=status if closed else "",
+            dated=bool(written_at or dated),
+        )
         place += 1
-        yield replace(_memory(namespace, commit, meta, entry.body, where, dated), aliases=aliases)
 
 
-def _memory(namespace: str, commit: str, meta: Row, body: str, where: str, dated: str) -> Foreign:
-    kind, tags = NAMESPACES[namespace], texts(meta.get("tags"))
-    written_at, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
-    closed = status in _CLOSED or (namespace == "blockers" and status == "resolved")
-    spec = {name: text(meta.get(name)) for name in _SPEC_FIELDS} if kind in _SPEC_KINDS else {}
-    pairs = (tag.partition(":") for tag in tags)
-    # Rebased commits have copies of their notes: an entry is identified by its time, if it has one.
-    name = f"{written_at}:{digest(summary)}" if written_at else f"{commit}:{digest(summary, body)}"
-    return ENTRIES.memory(
-        meta,
-        where,
-        used={"tags", *spec, *(("type",) if text(meta.get("type")) == namespace else ())},
-        key=f"{namespace}:{name}",
-        kind=kind,
-        body=body or summary,
-        fields={**spec, **{name: value for name, _, value in pairs if name == _TAGGED.get(kind)}},
-        tags=tags,
-        confidence="low" if status == "candidate" else "medium",
-        at=written_at or when(dated),
-        origin=Origin(commit=commit),
-        state="retired" if closed else "active",
-        reason=status if closed else "",
-        dated=bool(written_at or dated),
-    )
-
-
-def split_entries(content: str) -> Iterator[_Entry]:
-    """Yield the entries of a note; a line of dashes in a text begins no entry, and text outside of entries is damage."""
+def split_entries(content: str) -> Iterator[tuple[str, str, str]]:
+    """Yield front matter and text of the entries of a note, or what is wrong with one."""
+    # A line of dashes in a text begins no entry, and text outside of entries is damage.
     lines = content.replace("\r\n", "\n").split("\n")
     rules = [place for place, line in enumerate(lines) if line.strip() == "---"]
     fronts: list[tuple[int, int]] = []
@@ -145,11 +121,11 @@ def split_entries(content: str) -> Iterator[_Entry]:
     open_end = [place for place in rules[-1:] if not fronts or place > fronts[-1][1]]
     last = next((place for place in open_end if _is_front(lines[place + 1 :])), len(lines))
     if "\n".join(lines[: fronts[0][0]] if fronts else lines[:last]).strip():
-        yield _Entry(damage="there is text without a front matter")
-    for (begin, end), (following, _) in zip(fronts, [*fronts, (last, 0)][1:], strict=True):
-        yield _Entry(front="\n".join(lines[begin + 1 : end]), body="\n".join(lines[end + 1 : following]).strip())
+        yield "", "", "there is text without a front matter"
+    for (begin, end), (following, _) in pairwise([*fronts, (last, 0)]):
+        yield "\n".join(lines[begin + 1 : end]), "\n".join(lines[end + 1 : following]).strip(), ""
     if last < len(lines):
-        yield _Entry(damage="its front matter is cut short")
+        yield "", "", "its front matter is cut short"
 
 
 def _is_front(lines: list[str]) -> bool:
@@ -159,20 +135,17 @@ def _is_front(lines: list[str]) -> bool:
 
 def namespace_of(record: Record) -> str:
     """Return the namespace of a record's kind."""
-    return KINDS[record.kind].names.get("git-notes", OTHERS) if record.kind in KINDS else OTHERS
+    return name_in("git-notes", record.kind) or OTHERS
 
 
 def write(records: Iterable[Record], folder: Path) -> Exported:
-    """Append records to the notes of a repository.
-
-    Notes are pushed with a repository, so private memories are left out, unless they were imported from notes.
-    """
+    """Append records to the notes of a repository, but private memories only if they were imported: notes are pushed."""
     repository = Repository(folder, Invalid)
     if not (head := repository.head()):
         hint = "Name a git repository with at least one commit."
         raise Invalid(f"{folder} has no commit that notes could be attached to.", hint=hint)
     notes: dict[tuple[str, str], list[Record]] = {}
-    private, added = 0, 0
+    private = added = 0
     for record in records:
         if record.visibility == "private" and record.by.name != WRITER:
             private += 1
@@ -184,14 +157,13 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
         ref = f"--ref={REF}/{namespace}"
         existing = repository.attempt("notes", ref, "show", commit) or ""
         known = set[tuple[str, ...]]()
-        for entry in split_entries(existing):
+        for front, body, _ in split_entries(existing):
             with suppress(Invalid):  # damaged entries stay as they are
-                known.add(_key(read_yaml(entry.front), entry.body))
+                known.add(_key(read_yaml(front), body))
         new = [record for record in group if _key(_front(record), _body(record)) not in known]
         if new:
             parts = [existing, *(with_front(_front(record), _body(record)).strip() for record in new)]
-            content = "\n\n".join(part for part in parts if part) + "\n"
-            stdin = content.encode(errors="surrogateescape")
+            stdin = ("\n\n".join(filter(None, parts)) + "\n").encode(errors="surrogateescape")
             repository.ask("notes", ref, "add", "--force", "--file=-", commit, stdin=stdin)
         added += len(new)
     return Exported(written=added, known=sum(map(len, notes.values())) - added, left_out=private)
@@ -199,16 +171,11 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
 
 def _front(record: Record) -> dict[str, Any]:
     """Return the front matter of a record's entry; `spec` is required there, so a record without one gets its project."""
-    project = record.project.rstrip("/").rsplit("/", 1)[-1]
-    status = text(record.extra.get("status"))
+    project, status = record.project.rstrip("/").rsplit("/", 1)[-1], text(record.extra.get("status"))
     if record.state == "retired":
         status = "resolved" if record.kind == "blocker" else "archived"
-    optional = {
-        "phase": record.fields.get("phase") or record.extra.get("phase"),
-        "tags": list(record.tags),
-        "status": status if status != "active" else "",
-        "relates_to": record.extra.get("relates_to"),
-    }
+    optional = {"phase": record.fields.get("phase") or record.extra.get("phase"), "tags": list(record.tags)}
+    optional |= {"status": status if status != "active" else "", "relates_to": record.extra.get("relates_to")}
     return {
         "type": namespace_of(record),
         "timestamp": record.created_at,
@@ -225,6 +192,5 @@ def _body(record: Record) -> str:
 
 
 def _key(meta: Row, body: str) -> tuple[str, ...]:
-    """Return what makes an entry of a note distinct: its time, words and status."""
     summary, status = text(meta.get("summary")), text(meta.get("status"))
     return when(meta.get("timestamp")), summary, body.strip() or summary, status if status != "active" else ""

@@ -1,43 +1,39 @@
 """A `.gitmem` folder: learnings, decisions and threads both ways; suggestions, sessions and scar usage are imported."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.importers import maps
-from holdfast.adapters.importers.files import Entry, entries, one_object
+from holdfast.adapters.importers.files import entries, one_object, read_text
 from holdfast.adapters.importers.maps import Row, digest, first, first_time, mapping, rest, rows, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import write_whole
 from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.ids import short
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import name_in
 from holdfast.model.record import Draft, Record
 
 _MEMORIES = ("learnings", "decisions", "sessions", "threads", "suggested-threads", "scar_usage", "scar-usage")
 # Settings, locks and templates, which contain no memories.
-_SETTINGS = frozenset(
-    "active-sessions config telemetry license-cache docs-index closing-payload closing-payload-template".split()
-)
+_SETTINGS = "active-sessions config telemetry license-cache docs-index closing-payload closing-payload-template".split()
 _LEARNINGS = ("scar", "win", "pattern", "anti_pattern")
 _CHECK = {"verify_when": "when", "verify_with": "queries", "must_show": "must_show", "blocking": "blocking"}
-LEARNINGS, DECISIONS, THREADS, SUGGESTIONS, OBSERVATIONS = (
-    maps.map_of(f"gitmem {table}") for table in "learnings decisions threads suggestions observations".split()
-)
+LEARNINGS, DECISIONS, THREADS = (maps.map_of(f"gitmem {table}") for table in ("learnings", "decisions", "threads"))
+SUGGESTIONS, OBSERVATIONS = maps.map_of("gitmem suggestions"), maps.map_of("gitmem observations")
 STATES = replace(THREADS, kind="progress", fields={})
 STATE, STATE_TAG = "PROJECT STATE:", "project-state"
 _USES = maps.words("gitmem uses")
 _ANSWERS = {"confirmations": "decision", "reflections": "outcome"}  # answers about scars, and the field of the answer
 _QUESTIONS = maps.words("gitmem questions")
-_SESSION = frozenset(
-    "id agent project session_title linear_issue closing_reflection close_compliance embedding open_threads".split()
-)
-_RUNNING = frozenset(
-    "session_id id started_at agent project threads observations surfaced_scars confirmations reflections display".split()
-)
+_OWN = ("id", "agent", "project")
+_SESSION = (*_OWN, *"session_title linear_issue closing_reflection close_compliance embedding open_threads".split())
+_LISTS = ("threads", "observations", "surfaced_scars", "confirmations", "reflections", "display")
+_RUNNING = (*_OWN, "session_id", "started_at", *_LISTS)
 _UNTITLED = ("", "Interactive Session")
 
 
@@ -46,8 +42,9 @@ def read(path: Path) -> Iterator[Item]:
     folder = path / ".gitmem" if (path / ".gitmem").is_dir() else path
     if not any((folder / f"{name}.json").is_file() for name in (*_MEMORIES, "cache/hook-scars")):
         raise Invalid(f"{folder} is not a .gitmem folder.", hint="Pass the folder that contains learnings.json.")
-    own = text(mapping(one_object(folder / "config.json")).get("project"))
-    yield from _Folder(path=folder, own_names=frozenset({"", "default", own})).items()
+    config = folder / "config.json"
+    settings = mapping(maps.parsed(read_text(config)) if config.is_file() else None)
+    yield from _Folder(path=folder, own_names=frozenset({"", "default", text(settings.get("project"))})).items()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,59 +58,51 @@ class _Folder:
 
     def items(self) -> Iterator[Item]:
         # If a server stores the learnings, the copy for hooks is the only local one.
-        name = "learnings" if (self.path / "learnings.json").is_file() else "cache/hook-scars"
-        yield from (self._learning(row, where) for where, row in self._entries(name))
-        yield from (self._decision(row, where) for where, row in self._entries("decisions"))
-        for where, row in self._entries("threads"):
-            yield from self._thread(row, where)
-        for where, row in self._entries("suggested-threads"):
-            yield from _suggestion(row, where)
-        for entry in entries(self.path / "sessions.json"):
-            yield from [entry] if isinstance(entry, Remark) else self._session(entry[1], entry[0])
+        has_learnings = (self.path / "learnings.json").is_file()
+        yield from self._rows("learnings" if has_learnings else "cache/hook-scars", self._learning)
+        yield from self._rows("decisions", self._decision)
+        yield from self._rows("threads", self._thread)
+        yield from self._rows("suggested-threads", _suggestion)
+        yield from self._rows("sessions", self._session)
         for path in sorted((self.path / "sessions").glob("*/session.json")):
-            yield from self._parsed(path, self._running)
+            yield from self._one(path, self._running)
         payload = "closing-payload.json"
         for path in (self.path / payload, *sorted((self.path / "sessions").glob(f"*/{payload}"))):
-            yield from self._parsed(path, self._payload)
-        for name in ("scar_usage", "scar-usage"):
-            for where, row in self._entries(name):
-                yield from _usage(row, where)
+            yield from self._one(path, self._payload)
+        yield from self._rows("scar_usage", _usage)
+        yield from self._rows("scar-usage", _usage)
         yield from self.notes.values()
-        yield from self._left_out()
-
-    def _left_out(self) -> Iterator[Remark]:
         for path in sorted(self.path.iterdir()):
             if path.is_file() and path.suffix == ".json" and path.stem not in (*_MEMORIES, *_SETTINGS):
-                yield Remark(where=path.name, why="it is left out: not a known memory file")
+                yield Remark(path.name, "it is left out: not a known memory file")
             elif path.is_dir() and path.name == "feedback":
-                yield Remark(where=path.name, why="it is left out: feedback about GitMem, not about the project")
+                yield Remark(path.name, "it is left out: feedback about GitMem, not about the project")
 
-    def _entries(self, name: str) -> Iterator[Entry]:
-        """Yield the readable entries of a file; note unreadable ones and vectors."""
+    def _rows(self, name: str, read: Callable[[Row, str], Iterator[Item]]) -> Iterator[Item]:
+        """Yield what the entries of a file are; note unreadable ones and vectors."""
         path = self.path / f"{name}.json"
         for entry in entries(path):
             if isinstance(entry, Remark):
                 self.notes[entry.where] = entry
                 continue
-            if entry[1].get("embedding"):
-                why = "its vectors are left out: they are computed again on import"
-                self.notes[path.name] = Remark(where=path.name, why=why)
-            yield entry
+            where, row = entry
+            if row.get("embedding"):
+                self.notes[path.name] = Remark(path.name, "its vectors are left out: they are computed again on import")
+            yield from read(row, where)
 
-    def _parsed(self, path: Path, read: Any) -> Iterator[Item]:
-        row, where = one_object(path), str(path.relative_to(self.path))
-        if isinstance(row, Remark):
-            yield Remark(where=where, why=row.why)
-        elif row:
-            yield from read(row, where, "" if path.parent == self.path else path.parent.name)
+    def _one(self, path: Path, read: Callable[[Row, str, str], Iterator[Item]]) -> Iterator[Item]:
+        entry = one_object(str(path.relative_to(self.path)), read_text(path)) if path.is_file() else None
+        if isinstance(entry, Remark):
+            yield entry
+        elif entry and entry[1]:
+            yield from read(entry[1], entry[0], "" if path.parent == self.path else path.parent.name)
 
     def _project(self, row: Row) -> str | None:
         """Return the project a record names; None if it is the folder's own."""
         name = text(row.get("project"))
         return None if name in self.own_names else name
 
-    def _learning(self, row: Row, where: str) -> Foreign:
-        """Return a scar, win, pattern or anti-pattern; an archived one is retired."""
+    def _learning(self, row: Row, where: str) -> Iterator[Item]:
         kind, check = first(row, "learning_type", "type"), row.get("required_verification")
         archived, related, faded = row.get("is_active") is False, text(row.get("related_scar_id")), "decay_multiplier"
         used, fields = {"learning_type", "type"} if kind in (*_LEARNINGS, "") else set(), {}
@@ -121,7 +110,7 @@ class _Folder:
             fields = {name: check.get(theirs) for name, theirs in _CHECK.items()}
             fields["verify_with"] = list(texts(check.get("queries")))
             used.add("required_verification")
-        return LEARNINGS.memory(
+        yield LEARNINGS.memory(
             row,
             where,
             used=used,
@@ -131,26 +120,23 @@ class _Folder:
             at=first_time(row, "created_at", "source_date"),
             state="retired" if archived else "active",
             reason="archived" if archived else "",
-            links=(ForeignLink(relation="relates_to", key=f"learning:{related}"),) if related else (),
+            links=(ForeignLink("relates_to", f"learning:{related}"),) if related else (),
             counts={} if row.get(faded) in (None, 1, 1.0) else {faded: row[faded]},
             dated=bool(when(row.get("created_at"))),
         )
 
-    def _decision(self, row: Row, where: str, **known: Any) -> Foreign:
+    def _decision(self, row: Row, where: str, **known: Any) -> Iterator[Item]:
         at = first_time(row, "created_at", "decision_date")
-        return DECISIONS.memory(row, where, **{"project": self._project(row), "at": at, **known})
+        yield DECISIONS.memory(row, where, **{"project": self._project(row), "at": at, **known})
 
     def _thread(self, row: Row, where: str, *, again: bool = True) -> Iterator[Item]:
-        """Yield a thread with its status and last activity; the state of the project becomes a progress record.
-
-        Sessions repeat threads: with `again` unset, one that was yielded before is left out.
-        """
+        """Yield a thread with its status and last activity; the state of the project becomes a progress record."""
         body, status = first(row, *THREADS.body), text(row.get("status"))
         is_state = body.startswith(STATE)
         body = body.removeprefix(STATE).strip()
         key = f"thread:{row.get('id') or digest(body)}"
         at, touched = when(row.get("created_at")), when(row.get("last_touched_at"))
-        if again or key not in self.threads:
+        if again or key not in self.threads:  # sessions repeat threads
             yield (STATES if is_state else THREADS).memory(
                 row,
                 where,
@@ -171,7 +157,6 @@ class _Folder:
             yield from self._thread(row, f"{where} open_threads", again=False)
 
     def _session(self, row: Row, where: str) -> Iterator[Item]:
-        """Yield a stored session, after the records it left."""
         session, title = text(row.get("id")), text(row.get("session_title"))
         at = first_time(row, "created_at", "session_date")
         by = Actor(kind="agent", name=text(row.get("agent")), session=session)
@@ -183,8 +168,7 @@ class _Folder:
             body = "\n".join([*lines, f"Rapport: {rapport}"] if rapport else lines)
             left["summary"] = (f"summary:{session}", {"kind": "summary", "title": title, "body": body})
         for key, parts in filter(None, left.values()):
-            draft = Draft(**parts, project=project, at=at)
-            yield Foreign(key=key, draft=draft, where=where, by=by, dated=bool(at))
+            yield Foreign(key=key, draft=Draft(**parts, project=project, at=at), where=where, by=by, dated=bool(at))
         compliance = row.get("close_compliance")
         stored = rest(compliance, ()) if isinstance(compliance, dict) else {}
         # A session that was not closed counts as closed here.
@@ -205,19 +189,17 @@ class _Folder:
         )
 
     def _running(self, row: Row, where: str, name: str) -> Iterator[Item]:
-        """Yield an open session: what was surfaced, answered, observed and left open in it."""
-        session = first(row, "session_id", "id") or name
-        at, by = when(row.get("started_at")), Actor(kind="agent", name=text(row.get("agent")), session=session)
-        project = self._project(row)
+        session, project, at = first(row, "session_id", "id") or name, self._project(row), when(row.get("started_at"))
+        by = Actor(kind="agent", name=text(row.get("agent")), session=session)
+        event = partial(ForeignEvent, by=by, where=where)
         yield from self._open_threads(row.get("threads"), where)
         for seen in rows(row.get("observations")):
             key = f"observation:{session}:{digest(text(seen.get('text')))}"
             yield OBSERVATIONS.memory(seen, where, key=key, project=project, by=by)
         for scar in rows(row.get("surfaced_scars")):
-            of, surfaced_at = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
+            of, then = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
             data: dict[str, Any] = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
-            key = f"{session}:{of}:{surfaced_at}"
-            yield ForeignEvent(key=key, verb="surfaced", of=(of,), at=surfaced_at, by=by, data=data, where=where)
+            yield event(key=f"{session}:{of}:{then}", verb="surfaced", of=(of,), at=then, data=data)
         for sort, column in _ANSWERS.items():
             outcomes = maps.words(f"gitmem {sort}")
             for answer in rows(row.get(sort)):
@@ -225,12 +207,9 @@ class _Folder:
                 data = {"outcome": outcomes.get(answered, answered), "evidence": text(answer.get("evidence"))}
                 data |= {"imported": rest(answer, {"scar_id", "evidence"})}
                 then = when(first(answer, "confirmed_at", "reflected_at", "created_at")) or at
-                key = f"{session}:{sort}:{of}:{answered}"
-                yield ForeignEvent(key=key, verb="used", of=(of,), at=then, by=by, data=data, where=where)
-        close, extra = {"type": "left open"}, rest(row, _RUNNING)
-        yield ForeignSession(
-            id=session, at=at, project=project, by=by, extra=extra, where=where, closed_at=at, close=close
-        )
+                yield event(key=f"{session}:{sort}:{of}:{answered}", verb="used", of=(of,), at=then, data=data)
+        open_ = ForeignSession(id=session, at=at, closed_at=at, close={"type": "left open"})
+        yield replace(open_, project=project, by=by, extra=rest(row, _RUNNING), where=where)
 
     def _payload(self, row: Row, where: str, own: str) -> Iterator[Item]:
         """Yield what was prepared for a close that never happened."""
@@ -243,11 +222,10 @@ class _Folder:
         if memory := _reflection(reflection, name, ""):
             yield Foreign(key=memory[0], draft=Draft(**memory[1]), where=where, by=by, dated=False)
         for made in rows(row.get("decisions")):
-            yield self._decision(made, where, by=by, at="")
+            yield from self._decision(made, where, by=by, at="")
         yield from self._open_threads(row.get("open_threads"), where)
         if state := text(row.get("project_state")):
-            thread = {"text": f"{STATE} {state.removeprefix(STATE).strip()}"}
-            yield from self._thread(thread, where, again=False)
+            yield from self._thread({"text": f"{STATE} {state.removeprefix(STATE).strip()}"}, where, again=False)
         for place, scar in enumerate(rows(row.get("scars_to_record"))):
             key, of = f"{name}:{place}", (f"learning:{scar.get('scar_id') or scar.get('scar_identifier')}",)
             outcome, at = _USES.get(text(scar.get("reference_type")), "acknowledged"), when(scar.get("created_at"))
@@ -256,20 +234,16 @@ class _Folder:
 
 
 def _reflection(answers: Any, session: str, title: str) -> tuple[str, dict[str, Any]] | None:
-    """Return the key and parts of a retrospective: the answers to the closing questions."""
     about = f"Looking back at {title if title not in _UNTITLED else short(session) or 'a session'}"
     parts: dict[str, Any] = {"kind": "retrospective", "title": about, "body": about}
     if isinstance(answers, str) and answers.strip():
         return f"reflection:{session}", {**parts, "body": answers}
-    fields = {
-        _QUESTIONS.get(name, name): ". ".join(texts(answer)) if isinstance(answer, list) else answer
-        for name, answer in rest(mapping(answers), ()).items()
-    }
+    given = {_QUESTIONS.get(name, name): answer for name, answer in rest(mapping(answers), ()).items()}
+    fields = {name: ". ".join(texts(each)) if isinstance(each, list) else each for name, each in given.items()}
     return (f"reflection:{session}", {**parts, "fields": fields}) if any(fields.values()) else None
 
 
 def _suggestion(row: Row, where: str) -> Iterator[Item]:
-    """Yield a suggested thread and an event for each time it was dismissed."""
     promoted, dismissals = text(row.get("promoted_thread_id")), row.get("dismissed_count")
     memory = SUGGESTIONS.memory(
         row,
@@ -278,7 +252,7 @@ def _suggestion(row: Row, where: str) -> Iterator[Item]:
         extra={"evidence": list(texts(row.get("evidence_sessions"))), "score": row.get("similarity_score")},
         state="retired" if text(row.get("status")) == "promoted" else "pending",
         reason="it became a thread" if promoted else "",
-        links=(ForeignLink(relation="relates_to", key=f"thread:{promoted}"),) if promoted else (),
+        links=(ForeignLink("relates_to", f"thread:{promoted}"),) if promoted else (),
     )
     yield memory
     key, last, data = memory.key, memory.updated_at or memory.draft.at, {"outcome": "dismissed"}
@@ -287,35 +261,28 @@ def _suggestion(row: Row, where: str) -> Iterator[Item]:
 
 
 def _usage(row: Row, where: str) -> Iterator[Item]:
-    """Yield the events of a scar: that it was surfaced, the response, and whether the work succeeded."""
-    key, of = f"usage:{row.get('id') or digest(where)}", (f"learning:{row.get('scar_id')}",)
     by = Actor(kind="agent", name=text(row.get("agent")), session=text(row.get("session_id")))
-    at, surfaced_at = first_time(row, "acknowledged_at", "created_at", "surfaced_at"), when(row.get("surfaced_at"))
-    if surfaced_at:
-        yield ForeignEvent(key=key, verb="surfaced", of=of, at=surfaced_at, by=by, where=where)
+    event = partial(ForeignEvent, of=(f"learning:{row.get('scar_id')}",), by=by, where=where)
+    key, at = f"usage:{row.get('id') or digest(where)}", first_time(row, "acknowledged_at", "created_at", "surfaced_at")
+    if surfaced_at := when(row.get("surfaced_at")):
+        yield event(key=key, verb="surfaced", at=surfaced_at)
     kind = text(row.get("reference_type")) or ("implicit" if row.get("referenced") else "none")
     data: dict[str, Any] = {"outcome": _USES.get(kind, kind), "note": text(row.get("reference_context"))}
     data |= {"imported": rest(row, {"scar_id", "session_id", "agent", "surfaced_at", "reference_context"})}
-    if variant := text(row.get("variant_id")):
-        data["variant"] = variant
-    yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
+    data |= {"variant": variant} if (variant := text(row.get("variant_id"))) else {}
+    yield event(key=key, verb="used", at=at, data=data)
     worked = row.get("execution_successful")
     if isinstance(worked, bool) and kind != "none":
-        outcome = {"outcome": "succeeded" if worked else "failed"}
-        yield ForeignEvent(key=f"{key}:outcome", verb="used", of=of, at=at, by=by, data=outcome, where=where)
+        yield event(key=f"{key}:outcome", verb="used", at=at, data={"outcome": "succeeded" if worked else "failed"})
 
 
 def write(records: Iterable[Record], folder: Path) -> Exported:
-    """Write records into a folder that GitMem reads, without those that belong to sessions.
-
-    Entries of the folder that are about other memories stay.
-    """
+    """Write records into a folder that GitMem reads, without those of sessions. Its entries about other memories stay."""
     files: dict[str, dict[str, Row]] = {"learnings": {}, "decisions": {}, "threads": {}, "suggested-threads": {}}
     left = 0
     for record in records:
         is_state = record.kind == "progress" and STATE_TAG in record.tags
-        name = KINDS[record.kind].names.get("gitmem", "") if record.kind in KINDS else ""
-        imported = mapping(record.extra.get("imported"))
+        name, imported = name_in("gitmem", record.kind), mapping(record.extra.get("imported"))
         project = imported.get("project") or record.project
         if text(imported.get("id")).startswith(SUGGESTIONS.key):
             row, place, project = SUGGESTIONS.row(record), files["suggested-threads"], ""

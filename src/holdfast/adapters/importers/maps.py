@@ -24,15 +24,9 @@ _LABELS = ("scopes", "tags", "anchors", "triggers")
 _VALID = {"kind": KINDS, "confidence": CONFIDENCES}
 # What an import adds to the columns that a map does not name.
 ADDED = frozenset({"imported", "counts", "fields", "labels", "also"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column whose values are written in another way there than here."""
-
-    name: str
-    read: Callable[[Any], Any] = lambda value: value
-    write: Callable[[Any], Any] = lambda value: value
+# Beyond this it is an attack: JSON of brackets only, YAML that refers to itself.
+MOST_PARTS, DEEPEST = 100_000, 60
+_SECTIONS = tables(__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +39,7 @@ class Map:
     at: tuple[str, ...] = ()  # the first that is a time
     kind: str = "fact"
     title: str = ""
-    fields: Mapping[str, Column] = field(default_factory=dict)  # by our name
+    fields: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # by our name: theirs, and how it is read
     author: str = ""  # the agent that writes all of them, or
     agent: str = ""  # the column of its name
     session: str = ""
@@ -56,31 +50,28 @@ class Map:
 
     def memory(self, row: Row, where: str, *, used: Collection[str] = (), **known: Any) -> Foreign:
         """Return the memory of a row. `known` are parts that take more than one column, made of the columns `used`."""
-
-        def cell(name: str) -> str:
-            return text(row.get(name)) if name else ""
-
-        columns, ours = self.fields, mapping(row.get(OURS))
-        named = {self.id, self.title, *self.body[:1], self.agent, self.session}
-        named |= {*(spec.name for spec in columns.values()), *self.counts, *self.dropped, *used}
+        own = (self.id, self.title, *self.body[:1], self.agent, self.session)
+        cells = {name: text(row.get(name)) if name else "" for name in own}
+        ours = mapping(row.get(OURS))
+        named = {*own, *(theirs for theirs, _ in self.fields.values()), *self.counts, *self.dropped, *used}
         named |= {OURS} if ours else set()
-        times = {*self.at, self.updated_at, self.retired_at}
         at = known.pop("at") if "at" in known else first_time(row, *self.at)
+        read = {name: _READ[how](row.get(theirs)) for name, (theirs, how) in self.fields.items()}
+        left = rest(row, named - {""}, {*self.at, self.updated_at, self.retired_at})
         parts = {
             "kind": self.kind,
-            "title": cell(self.title),
+            "title": cells[self.title],
             "body": first(row, *self.body),
             **{name: value for name, value in known.items() if name in _DRAFT},
             **{name: texts(ours[name]) for name in _LABELS if name in ours},
             **{name: ours[name] for name, fits in _VALID.items() if text(ours.get(name)) in fits},
-            "fields": {name: spec.read(row.get(spec.name)) for name, spec in columns.items()}
-            | known.get("fields", {})
-            | mapping(ours.get("fields")),
-            "extra": rest(row, named - {""}, times) | known.get("extra", {}),
+            "fields": read | known.get("fields", {}) | mapping(ours.get("fields")),
+            "extra": left | known.get("extra", {}),
         }
+        words = (cells[name] for name in (self.title, *self.body[:1]) if name)
         about = {
-            "key": self.key + (cell(self.id) or digest(*(cell(name) for name in (self.title, *self.body[:1]) if name))),
-            "by": Actor(kind="agent", name=self.author or cell(self.agent), session=cell(self.session)),
+            "key": self.key + (cells[self.id] or digest(*words)),
+            "by": Actor(kind="agent", name=self.author or cells[self.agent], session=cells[self.session]),
             "updated_at": first_time(row, self.updated_at),
             "retired_at": first_time(row, self.retired_at),
             "counts": rest(row, row.keys() - self.counts),
@@ -94,7 +85,9 @@ class Map:
         extra, columns = record.extra, self.fields
         row = {name: value for name, value in extra.items() if name not in ADDED} | dict(extra.get("counts", {}))
         values = {**extra.get("fields", {}), **record.fields}
-        row |= {columns[name].name: columns[name].write(values[name]) for name in columns if name in values}
+        for name, (theirs, how) in columns.items():
+            if name in values:
+                row[theirs] = json.dumps(values[name]) if how == "list" else values[name]
         own = {
             self.id: str(mapping(extra.get("imported")).get("id", record.id)).removeprefix(self.key),
             self.title: record.title,
@@ -123,14 +116,8 @@ def map_of(section: str) -> Map:
     for name in ("body", "at", "counts", "dropped"):
         parts[name] = (frozenset if name in ("counts", "dropped") else tuple)(parts.get(name, "").split())
     columns = [column.partition("|") for column in parts.get("fields", "").split()]
-    named = {ours: (theirs or ours, how) for name, _, how in columns for ours, _, theirs in [name.partition("=")]}
-    parts["fields"] = {ours: Column(name=theirs, **_READERS[how]) for ours, (theirs, how) in named.items()}
-    return Map(**parts)
-
-
-_SECTIONS = tables(__file__)
-# Beyond this it is an attack: JSON of brackets only, YAML that refers to itself.
-MOST_PARTS, DEEPEST = 100_000, 60
+    named = [(*name.partition("="), how) for name, _, how in columns]
+    return Map(**parts | {"fields": {ours: (theirs or ours, how) for ours, _, theirs, how in named}})
 
 
 def when(value: Any) -> str:
@@ -148,20 +135,15 @@ def when(value: Any) -> str:
             case date():
                 return parse_instant(value.isoformat())
     except (Invalid, ValueError, OverflowError, OSError):
-        return ""  # `rest` keeps it
+        pass  # `rest` keeps it
     return ""
 
 
 def text(value: Any) -> str:
     """Return a text; other values as JSON."""
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bytes():
-            return value.decode(errors="surrogateescape")
-    return json.dumps(plain(value), ensure_ascii=False)
+    if isinstance(value, bytes):
+        return value.decode(errors="surrogateescape")
+    return value or "" if value is None or isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -176,11 +158,9 @@ def texts(value: Any) -> tuple[str, ...]:
 def parsed(value: str) -> Any:
     """Return the value of JSON, or the text itself if it is not JSON."""
     try:
-        result = parse_json(value)
-        check_shape(result)
+        return check_shape(parse_json(value))
     except (ValueError, Invalid):
         return value
-    return result
 
 
 def first(row: Row, *names: str) -> str:
@@ -219,8 +199,8 @@ def rest(row: Row, used: Collection[str], times: Collection[str] = ()) -> dict[s
     return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
 
 
-def check_shape(value: Any) -> None:
-    """Reject values nested or repeated beyond anything a person writes."""
+def check_shape(value: Any) -> Any:
+    """Return a value; reject one nested or repeated beyond anything a person writes."""
     parts, level = 0, [value]
     for _ in range(DEEPEST):
         parts += len(level)
@@ -230,6 +210,7 @@ def check_shape(value: Any) -> None:
         level = [part for item in containers for part in (item.values() if isinstance(item, dict) else item)]
     if level:
         raise Invalid("It is nested too deeply or has too many parts.")
+    return value
 
 
 def plain(value: Any) -> Any:
@@ -253,8 +234,8 @@ def digest(*parts: str) -> str:
     return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
-_READERS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
-    "": {},
-    "text": {"read": text},
-    "list": {"read": lambda value: list(texts(value)), "write": json.dumps},
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "": lambda value: value,
+    "text": text,
+    "list": lambda value: [*texts(value)],
 }

@@ -6,25 +6,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.adapters.importers import maps
-from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
+from holdfast.adapters.importers.files import tables_of
 from holdfast.adapters.importers.maps import Row, mapping, rest, text, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item
-from holdfast.model.kinds import KINDS
+from holdfast.model.foreign import Exported, ForeignEvent, ForeignLink, ForeignSession, Item
+from holdfast.model.kinds import name_in
 from holdfast.model.record import Link, Record
 from holdfast.model.text import headline
 
 BY = "memory-mcp"
 MEMORIES, CANDIDATES = maps.map_of("memory-mcp memories"), maps.map_of("memory-mcp candidates")
 _BY_CATEGORY, _BY_TYPE, _BY_PATTERN = (
-    maps.words(f"memory-mcp kind by {column}") for column in ("category", "type", "pattern")
+    maps.words(f"memory-mcp kind by {key}") for key in ("category", "type", "pattern")
 )
+_HOSTS, _TRUST, _RELATED, _LEFT = (maps.words(f"memory-mcp {key}") for key in ("hosts", "trust", "related", "left out"))
 _STATES: dict[str, Literal["pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
-_HOSTS, _TRUST, _RELATED = (maps.words(f"memory-mcp {table}") for table in ("hosts", "trust", "related"))
-_READ = frozenset(
-    {*_RELATED, *"memories trust_history sessions projects injection_log schema_version metadata".split()}
-)
-_LEFT_OUT = maps.words("memory-mcp left out")
+_READ = {*_RELATED, *"memories trust_history sessions projects injection_log schema_version metadata".split()}
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -34,7 +31,19 @@ def read(path: Path) -> Iterator[Item]:
         related = {table: tables.by(table, column) for table, column in _RELATED.items()}
         for row in tables.rows("memories"):
             yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
-        yield from map(_candidate, related["mined_patterns"].get(None, []))
+        for row in related["mined_patterns"].get(None, []):  # not yet memories; pending here too, from today
+            status = text(row.get("status")) or "pending"
+            yield CANDIDATES.memory(
+                row,
+                f"mined_patterns {row.get('id')}",
+                key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
+                kind=_BY_PATTERN.get(text(row.get("pattern_type")), "pattern"),
+                tags=("mined",),
+                confidence="low",
+                at="" if status == "pending" else when(row.get("first_seen")),
+                state=_STATES.get(status, "active"),
+                reason="rejected" if status == "rejected" else "",
+            )
         for row in tables.rows("sessions"):
             place, topic = text(row.get("project_path")), text(row.get("topic"))
             known = projects.get(place) if place else None
@@ -49,24 +58,25 @@ def read(path: Path) -> Iterator[Item]:
                 extra=rest(row, {"id", "started_at", "last_activity_at"}),
                 where=f"sessions {row.get('id')}",
             )
-        yield from _uses(tables)
-        yield from tables.unread(_READ, _LEFT_OUT)
+        for row in tables.rows("trust_history"):
+            reason, note, imported = text(row.get("reason")), text(row.get("note")), rest(row, {"memory_id", "note"})
+            data = {"outcome": _TRUST.get(reason, reason), "note": note, "imported": imported}
+            yield _event(row, "used", "trust", data)
+        for row in tables.rows("retrieval_events"):
+            imported = rest(row, {"memory_id", "was_used", "feedback"})
+            yield _event(row, "surfaced", "retrieval", {"imported": imported})
+            if row.get("was_used"):
+                yield _event(row, "used", "retrieval", {"outcome": "applied", "note": text(row.get("feedback"))})
+        for row in tables.rows("injection_log"):
+            yield _event(row, "surfaced", "injection", {"imported": rest(row, {"memory_id", "session_id"})})
+        yield from tables.unread(_READ, _LEFT)
 
 
 def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
-    """Yield a memory with the rows about it, that it is hot, and its last use."""
-    category, score, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
-    trust = score if isinstance(score, int | float) else None
+    category, trust, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
+    trust = trust if isinstance(trust, int | float) else None
     kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
     mined = [rest(other, {"memory_id", "pattern"}) for other in related["mined_patterns"]]
-    links = [
-        ForeignLink(
-            relation=text(link.get("relation_type")),
-            key=f"memory:{link.get('to_memory_id')}",
-            at=when(link.get("created_at")),
-        )
-        for link in related["memory_relationships"]
-    ]
     memory = MEMORIES.memory(
         row,
         where,
@@ -76,7 +86,10 @@ def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
         project=project_of(row.get("project_id")),
         confidence="medium" if trust is None or 0.5 <= trust < 0.8 else "high" if trust >= 0.8 else "low",
         extra={"mined": mined} if mined else {},
-        links=tuple(links),
+        links=tuple(
+            ForeignLink(text(to.get("relation_type")), f"memory:{to.get('to_memory_id')}", when(to.get("created_at")))
+            for to in related["memory_relationships"]
+        ),
         trust=trust,
     )
     yield memory
@@ -90,37 +103,6 @@ def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
         yield ForeignEvent(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=by, data=data, where=where)
 
 
-def _candidate(row: Row) -> Foreign:
-    """Return a mined pattern that is not yet a memory; it is pending here too, from today."""
-    state = _STATES.get(text(row.get("status")) or "pending", "active")
-    return CANDIDATES.memory(
-        row,
-        f"mined_patterns {row.get('id')}",
-        key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
-        kind=_BY_PATTERN.get(text(row.get("pattern_type")), "pattern"),
-        tags=("mined",),
-        confidence="low",
-        at="" if state == "pending" else when(row.get("first_seen")),
-        state=state,
-        reason="rejected" if state == "retired" else "",
-    )
-
-
-def _uses(tables: Tables) -> Iterator[Item]:
-    """Yield events about memories: trust changes, retrievals, injections and uses."""
-    for row in tables.rows("trust_history"):
-        reason = text(row.get("reason"))
-        data = {"outcome": _TRUST.get(reason, reason), "note": text(row.get("note"))}
-        yield _event(row, "used", "trust", {**data, "imported": rest(row, {"memory_id", "note"})})
-    for row in tables.rows("retrieval_events"):
-        retrieved = {"imported": rest(row, {"memory_id", "was_used", "feedback"})}
-        yield _event(row, "surfaced", "retrieval", retrieved)
-        if row.get("was_used"):
-            yield _event(row, "used", "retrieval", {"outcome": "applied", "note": text(row.get("feedback"))})
-    for row in tables.rows("injection_log"):
-        yield _event(row, "surfaced", "injection", {"imported": rest(row, {"memory_id", "session_id"})})
-
-
 def _event(row: Row, verb: Literal["used", "surfaced"], table: str, data: Row) -> ForeignEvent:
     of, at = f"memory:{row.get('memory_id')}", when(row.get("injected_at" if table == "injection" else "created_at"))
     by, key = Actor(kind="agent", name=BY, session=text(row.get("session_id"))), f"{table}:{row.get('id')}:{of}"
@@ -129,52 +111,47 @@ def _event(row: Row, verb: Literal["used", "surfaced"], table: str, data: Row) -
 
 def project_of(project_id: Any) -> str:
     """Return our name of a project: its remote in full, or the folder's name; "" applies everywhere."""
-    name = text(project_id)
-    host, _, path = name.partition("/")
-    if host == "local":
-        return path
-    return f"{_HOSTS.get(host, host)}/{path}".lower() if path else name
+    host, _, path = text(project_id).partition("/")
+    return path if host == "local" else f"{_HOSTS.get(host, host)}/{path}".lower() if path else host
 
 
 def write(records: Iterable[Record], path: Path) -> Exported:
     """Add memories to a database of Memory MCP, except those it has. It has no place for retired ones."""
-    done, left = {"written": 0, "known": 0}, 0
-    numbers, links = dict[str, int](), list[tuple[str, Link]]()
-    with database_of(path / "memory.db" if path.is_dir() else path, "memories") as db:
-        there: dict[str, int] = dict(db.execute("select content, id from memories"))
+    done, numbers, links = Exported(), dict[str, int](), list[tuple[str, Link]]()
+    with tables_of(path / "memory.db" if path.is_dir() else path, "memories", write=True) as tables:
+        there: dict[str, int] = dict(tables.connection.execute("select content, id from memories"))
         for record in records:
             if text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key):
                 row = CANDIDATES.row(record)
-                added = insert(db, "mined_patterns", {"pattern_hash": row.pop("id"), **row})
+                added = tables.insert("mined_patterns", {"pattern_hash": row.pop("id"), **row})
             elif record.state == "retired":
-                left += 1
+                done["left_out"] += 1
                 continue
             else:
                 row, links = _row(record), [*links, *((record.id, link) for link in record.links)]
                 if row["id"] in there.values():
                     del row["id"]
-                added = None if record.body in there else insert(db, "memories", row)
+                added = None if record.body in there else tables.insert("memories", row)
                 numbers[record.id] = number = added or there.get(record.body, 0)
                 for tag in record.tags:
-                    insert(db, "memory_tags", {"memory_id": number, "tag": tag})
+                    tables.insert("memory_tags", {"memory_id": number, "tag": tag})
             done["written" if added else "known"] += 1
         for id_, link in links:
             if link.target in numbers:
                 ends = {"from_memory_id": numbers[id_], "to_memory_id": numbers[link.target]}
-                insert(db, "memory_relationships", {**ends, "relation_type": link.relation})
-    return Exported(**done, left_out=left)
+                tables.insert("memory_relationships", {**ends, "relation_type": link.relation})
+    return done
 
 
 def _row(record: Record) -> dict[str, Any]:
     host, _, path = record.project.partition("/")
     hosts = {name: short for short, name in _HOSTS.items()}
     project = f"{hosts.get(host, host)}/{path}" if path else f"local/{host}" if host else None
-    kind = KINDS[record.kind].names.get(BY) if record.kind in KINDS else None
     came = mapping(record.extra.get("imported")).get("system") == BY
     category = None if came else next((name for name, ours in _BY_CATEGORY.items() if ours == record.kind), None)
     row = MEMORIES.row(record)
     return {
-        "memory_type": kind or "project",
+        "memory_type": name_in(BY, record.kind) or "project",
         "source": "manual",
         "category": category,
         **row,

@@ -1,8 +1,4 @@
-"""LLM observers that read activity, and the modes they work in.
-
-Observers ask the Anthropic Messages API, any endpoint that speaks the OpenAI chat completions API, or the `claude` command
-line. Modes are files: those that come with Holdfast, and the user's own in the store's `modes/` folder.
-"""
+"""LLM observers that read activity, and the modes they work in: files that come with Holdfast or are in the store's `modes/`."""
 
 import os
 import re
@@ -19,7 +15,7 @@ from holdfast.adapters.endpoint import post
 from holdfast.model import observer
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.files import read_regular
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.trail import OBSERVER_FOLDER
 
 FOLDER = "modes"
@@ -31,13 +27,12 @@ OPENAI_COUNTS = ("prompt_tokens", "completion_tokens")
 _LATER = re.compile(r"rate limit|usage limit|limit reached|overloaded|too many requests|429", re.IGNORECASE)
 # Some versions of the program honour only some of these: no tools, no servers, no settings and so no hooks.
 _DENIED = (
-    *("--tools", ""),
+    *("--tools", "", "--strict-mcp-config", "--mcp-config", '{"mcpServers":{}}', "--setting-sources", ""),
     *("--disallowedTools", "Bash,Edit,MultiEdit,Write,NotebookEdit,Read,Grep,Glob,WebFetch,WebSearch,Task,Agent"),
-    *("--strict-mcp-config", "--mcp-config", '{"mcpServers":{}}'),
-    *("--setting-sources", ""),
-    *("--max-turns", "1"),
-    "--no-session-persistence",
+    *("--max-turns", "1", "--no-session-persistence"),
 )
+_PIPES: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+_PIPES |= {"text": True, "encoding": "utf-8", "errors": "replace"}
 
 
 class AnthropicObserver:
@@ -51,7 +46,6 @@ class AnthropicObserver:
         self._headers, self._seconds = {"x-api-key": key, "anthropic-version": "2023-06-01"}, seconds
 
     def ask(self, question: observer.Question) -> observer.Reply:
-        """Ask the model and return its reply."""
         asked, most = [{"role": "user", "content": question.text}], question.most_tokens
         body = {"model": self.model, "max_tokens": most, "system": question.instructions, "messages": asked}
         value = post(self._url, body, self._headers, seconds=self._seconds)
@@ -81,7 +75,6 @@ class OpenAIObserver:
         self._most = "max_completion_tokens" if urlsplit(base).hostname == "api.openai.com" else "max_tokens"
 
     def ask(self, question: observer.Question) -> observer.Reply:
-        """Ask the model and return its reply."""
         messages = [{"role": "system", "content": question.instructions}, {"role": "user", "content": question.text}]
         body = {"model": self.model, self._most: question.most_tokens, "messages": messages}
         value = post(self._url, body, self._headers, seconds=self._seconds)
@@ -95,9 +88,12 @@ class OpenAIObserver:
             return observer.Unreachable(said="The endpoint answered without a choice.")
         if refusal or choice.get("finish_reason") == "content_filter":
             return observer.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
-        if not isinstance(text, str):
-            return observer.Unreachable(said="The answer is not text.")
-        return observer.Answered(text=text, tokens=tokens)
+        is_text = isinstance(text, str)
+        return (
+            observer.Answered(text=text, tokens=tokens)
+            if is_text
+            else observer.Unreachable(said="The answer is not text.")
+        )
 
 
 class ClaudeObserver:
@@ -111,54 +107,34 @@ class ClaudeObserver:
         self._program, self._seconds = program, seconds
 
     def ask(self, question: observer.Question) -> observer.Reply:
-        """Run the program and return its reply."""
         command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
         command += ["--system-prompt", question.instructions]
+        env = {**os.environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(question.most_tokens)}
+        is_posix = os.name == "posix"
         with TemporaryDirectory(prefix=OBSERVER_FOLDER) as folder:
             try:
-                process = subprocess.Popen(  # noqa: S603
-                    command,
-                    cwd=folder,
-                    env={**os.environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(question.most_tokens)},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    encoding="utf-8",
-                    errors="replace",
-                    start_new_session=os.name == "posix",  # so that its children end with it
-                )
+                # In a session of its own its children end with it.
+                process = subprocess.Popen(command, cwd=folder, env=env, start_new_session=is_posix, **_PIPES)  # noqa: S603
             except OSError as problem:
                 return observer.Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
             try:
                 out, err = process.communicate(question.text, timeout=self._seconds)
             except subprocess.TimeoutExpired:
-                if os.name == "posix":
-                    os.killpg(process.pid, signal.SIGKILL)
-                else:
-                    process.kill()
+                os.killpg(process.pid, signal.SIGKILL) if is_posix else process.kill()
                 process.communicate()
                 return observer.TimedOut(seconds=self._seconds)
-        return _answer(out, err, process.returncode)
-
-
-def _answer(out: str, err: str, code: int) -> observer.Reply:
-    try:
-        value = parse_json(out)
-    except ValueError:
-        value = None
-    answer: dict[str, Any] = value if isinstance(value, dict) else {}
-    text = str(answer.get("result", ""))
-    if answer and code == 0 and not answer.get("is_error"):
-        return observer.Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
-    message = " ".join((text or err or out).split())[:300] or f"It exited with code {code}."
-    if _LATER.search(message):
-        return observer.RateLimited(seconds=0.0, said=message)
-    return observer.Unreachable(said=message) if answer else observer.Rejected(said=message)
+        value = json_or_none(out)
+        answer: dict[str, Any] = value if isinstance(value, dict) else {}
+        text = str(answer.get("result", ""))
+        if answer and process.returncode == 0 and not answer.get("is_error"):
+            return observer.Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
+        message = " ".join((text or err or out).split())[:300] or f"It exited with code {process.returncode}."
+        if _LATER.search(message):
+            return observer.RateLimited(seconds=0.0, said=message)
+        return observer.Unreachable(said=message) if answer else observer.Rejected(said=message)
 
 
 def _spent(usage: Any, names: tuple[str, ...]) -> int | None:
-    """Return the sum of the token counts of a call; None if there are none."""
     counts = [usage[name] for name in names if isinstance(usage.get(name), int)] if isinstance(usage, dict) else []
     return sum(counts) if counts else None
 
@@ -167,9 +143,24 @@ def load_mode(name: str, home: Path | None) -> observer.Mode:
     """Return a mode by name; `parent--child` is the parent overridden by the child's file."""
     if not _NAME.fullmatch(name):
         raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
-    parent, refined, _ = name.partition("--")
-    value = _read(parent, home)
-    return observer.mode_from_json(name, observer.merged(value, _read(name, home)) if refined else value)
+    whole: dict[str, Any] = {"prompts": {}}
+    for part in dict.fromkeys((name.partition("--")[0], name)):
+        value = _read(part, home)
+        if not isinstance(prompts := value.get("prompts", {}), dict):
+            raise InvalidConfig(f"The prompts of the mode {name} must be an object of texts.")
+        whole = {**whole, **value, "prompts": whole["prompts"] | prompts}
+    types, concepts = (_types(name, whole.get(f"observation_{sort}", ())) for sort in ("types", "concepts"))
+    if not types:
+        raise InvalidConfig(f"The mode {name} names no observation_types.")
+    texts = {str(key): text for key, text in whole["prompts"].items() if isinstance(text, str)}
+    return observer.Mode(name=name, types=types, concepts=concepts, prompts=texts)
+
+
+def _types(name: str, entries: Any) -> dict[str, str]:
+    listed: list[Any] = [*entries] if isinstance(entries, list | tuple) else [None]
+    if not all(isinstance(entry, dict) and entry.get("id") for entry in listed):
+        raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
+    return {str(entry["id"]): str(entry.get("description", "")) for entry in listed}
 
 
 def mode_names(home: Path | None) -> list[str]:
@@ -180,7 +171,6 @@ def mode_names(home: Path | None) -> list[str]:
 
 
 def _read(name: str, home: Path | None) -> Mapping[str, Any]:
-    """Read a mode's file; the user's own takes precedence over the shipped one."""
     own = home / FOLDER / f"{name}.json" if home else None
     shipped = files(__name__).joinpath(FOLDER, f"{name}.json")
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from holdfast.adapters.process import is_alive
 from holdfast.adapters.replicas.git_notes import GitNotes
+from holdfast.adapters.replicas.markdown import Manifest
 from holdfast.adapters.replicas.record_file import file_parts
-from holdfast.adapters.replicas.states import Manifest
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import texts_in
@@ -21,14 +21,13 @@ def erase_copies(
     states: Path, folders: Iterable[Path], checkout: Path, updates: Sequence[ReplicaUpdate], is_outdated: Outdated
 ) -> Scrubbed:
     """Delete the files of erased records, forget their content, and scrub the git notes."""
-    known, rows = list[Path](), 0
+    known, rows, scrubbed = list[Path](), 0, 0
     for state in sorted(states.glob("*.db")):
         with closing(Manifest(state)) as manifest:
             known += [Path(noted)] if (noted := manifest.note("folder")) else []
             contents = [(path, about, manifest.said(path)) for path, (about, _) in manifest.stamps().items()]
             paths = [path for path, about, said in contents if is_outdated(about, "\n".join(texts_in(said)))]
-            if paths:
-                manifest.change([], paths, {})
+            manifest.change({}, paths, {})
         rows += len(paths)
     removed, not_reached = list[Path](), list[str]()
     for folder in dict.fromkeys((*folders, *known)):
@@ -38,16 +37,16 @@ def erase_copies(
                 removed.append(file)
             except OSError as problem:
                 not_reached.append(f"{file} ({problem.strerror})")
-    in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
-    not_reached += [f"commits of {top} that hold its file" for top in in_git]
-    scrubbed = 0
+    tops = {str(top) for file in removed if (top := _repository_of(file))}
+    not_reached += [f"commits of {top} that hold its file" for top in sorted(tops)]
     if _repository_of(checkout / "any"):
         notes = GitNotes(checkout, states)
         try:
             scrubbed = notes.scrub(updates)
             if notes.mentions([update.record.id for update in updates]):
-                where = "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"
-                not_reached.append(where)
+                not_reached.append(
+                    "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"
+                )
         except ReplicaError as problem:
             not_reached.append(f"the git notes here: {problem}")
     counts = {"markdown file": len(removed), "remembered file": rows, "git note": scrubbed}

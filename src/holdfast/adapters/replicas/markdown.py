@@ -1,45 +1,105 @@
 """A folder of markdown files as a replica: people read, edit, add and remove them, and review them in pull requests."""
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from holdfast.adapters.git import Repository
+from holdfast.adapters.git import WHO, Repository, one_line
 from holdfast.adapters.replicas import record_file
-from holdfast.adapters.replicas.authors import Committed, committed_files
-from holdfast.adapters.replicas.states import ABSENT, Manifest, Row, Stamp, state_key
+from holdfast.adapters.replicas.record_file import ABSENT, NEVER, Stamp
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
-from holdfast.model.files import read_regular, write_whole
+from holdfast.model.files import digest, read_regular, write_whole
 from holdfast.model.foreign import Remark
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
 
-_UNKNOWN = ("", record_file.NEVER)  # the record and stamp of a file that was not there before
+_SCHEMA = """
+create table if not exists notes (name text primary key, value text not null);
+create table if not exists files (
+    path text primary key, id text not null, mtime integer not null, ctime integer not null, size integer not null,
+    said text not null
+);
+create index if not exists files_id on files (id);
+"""
+_UNKNOWN = ("", NEVER)  # the record and stamp of a file that was not there before
+
+
+class Manifest:
+    """The content of a markdown folder when it was last read or written, beside the store. An unusable file is made again."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)
+            self._db = _opened(path)
+
+    def stamps(self) -> dict[str, tuple[str, Stamp]]:
+        """Return record id and stamp of every file."""
+        rows = self._db.execute("select path, id, mtime, ctime, size from files")
+        return {path: (about, (mtime, ctime, size)) for path, about, mtime, ctime, size in rows}
+
+    def said(self, path: str) -> Json | None:
+        """Return the content of a file as it was last read or written."""
+        row = self._db.execute("select said from files where path = ?", (path,)).fetchone()
+        return dict(json.loads(row[0])) if row else None
+
+    def note(self, name: str) -> str:
+        """Return the value stored under a name."""
+        row = self._db.execute("select value from notes where name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def change(self, put: Mapping[str, tuple[Stamp, Json]], drop: Iterable[str], notes: dict[str, str]) -> None:
+        """Add and remove files and set notes, in a single transaction."""
+        rows = [(path, said["id"], *stamp, json.dumps(said, ensure_ascii=False)) for path, (stamp, said) in put.items()]
+        try:
+            with self._db:
+                self._db.executemany("delete from files where path = ?", [(path,) for path in drop])
+                self._db.executemany("insert or replace into files values (?, ?, ?, ?, ?, ?)", rows)
+                self._db.executemany("insert or replace into notes values (?, ?)", list(notes.items()))
+        except sqlite3.Error as problem:
+            raise ReplicaError(f"The state of the folder cannot be saved ({problem}).") from problem
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    db = sqlite3.connect(path, timeout=30)
+    try:
+        db.execute("pragma secure_delete = on")  # what was erased must not stay here
+        db.executescript(_SCHEMA)
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
 
 
 @dataclass(slots=True)
-class _Read:
-    """The folder as it was read: stamps of all files, the content of changed ones, and those that could not be parsed."""
+class _State:
+    """The folder as it was read: stamps of all files, the content of changed ones; then what a write did."""
 
     known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # the record of each file, as last stored
     stamps: dict[str, Stamp] = field(default_factory=dict)
     parts: dict[str, Json] = field(default_factory=dict)
     before: dict[str, Json | None] = field(default_factory=dict)  # their content as last synced
-    unread: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)  # why files could not be parsed
     homes: dict[str, str] = field(default_factory=dict)  # the file of each record, if known
     jumped: bool = False
-
-
-@dataclass(slots=True)
-class _Done:
-    """What a write did: files written and removed, and records whose file is still to be written."""
-
-    rows: dict[str, Row]
+    put: dict[str, Json] = field(default_factory=dict)  # the content of files as it is now
     dropped: set[str] = field(default_factory=set)
     written: int = 0
     removed: int = 0
-    owed: set[str] = field(default_factory=set)
+    owed: set[str] = field(default_factory=set)  # records whose file is still to be written
     remarks: list[Remark] = field(default_factory=list)
 
 
@@ -62,78 +122,67 @@ class MarkdownFolder:
     ) -> None:
         self.name = name
         self._folder, self._states, self._implied, self._repository = folder, states, implied or {}, repository
-        self._state = _Read()
+        self._state = _State()
 
     @property
     def cursor(self) -> int:
-        """The journal number up to which it is complete."""
         return int(self._manifest.note("cursor") or 0)
 
     def read(self, *, afresh: bool = False) -> ReplicaChanges:
-        """Return the files whose content changed, and those that are gone. Other files are not opened."""
-        known = self._manifest.stamps()
-        before, now = self._manifest.note("head"), self._head()
-        jumped = bool(self._repository and before and now and not self._repository.holds(before, now))
-        homes = {about: path for path, (about, _) in known.items()}
-        self._state = state = _Read(
-            known=known, stamps=record_file.memory_files(self._folder), jumped=jumped, homes=homes
-        )
+        known, before, now = self._manifest.stamps(), self._manifest.note("head"), self._head()
+        self._state = state = _State(known=known, stamps=record_file.memory_files(self._folder))
+        state.jumped = bool(self._repository and before and now and not self._repository.holds(before, now))
+        state.homes = {about: path for path, (about, _) in known.items()}
+        # Other files are not opened.
         touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, _UNKNOWN)[1] != stamp]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name))]
         present = {parts.get("id") for parts in state.parts.values()}
-        gone = [
-            DeletedFile(where=name, about=about)
-            for name, (about, stamp) in known.items()
-            if name not in state.stamps and stamp != ABSENT and about not in present
-        ]
+        left = [(name, about) for name, (about, stamp) in known.items() if name not in state.stamps and stamp != ABSENT]
+        gone = [DeletedFile(where=name, about=about) for name, about in left if about not in present]
         by = self._committers([*(edit.where for edit in edits), *(file.where for file in gone)])
         return ReplicaChanges(
-            edits=tuple(replace(edit, author=by[edit.where].author, doubt=by[edit.where].doubt) for edit in edits),
-            gone=tuple(replace(file, author=by[file.where].author, doubt=by[file.where].doubt) for file in gone),
-            remarks=tuple(Remark(where=name, why=why) for name, why in state.unread.items()),
+            edits=tuple(replace(edit, **by.get(edit.where, {})) for edit in edits),
+            gone=tuple(replace(file, **by.get(file.where, {})) for file in gone),
+            remarks=tuple(Remark(name, why) for name, why in state.unread.items()),
             owed=tuple(self._manifest.note("owed").split()),
             files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
             vanished=bool(known) and not self._folder.is_dir(),
-            jumped=jumped,
+            jumped=state.jumped,
         )
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        """Return nothing: files hold no events, and each edit names its committer."""
-        return {}
+        return {}  # files hold no events, and each edit names its committer
 
     def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
-        """Write the files of records that changed, and remove those of records no longer in use.
-
-        A file that was rejected, or was edited since it was read, is left alone and read again next time.
-        """
+        # A file that was rejected, or was edited since it was read, is left alone and read again next time.
         state = self._state
         parsed = {path: parts for path, parts in state.parts.items() if path not in settled.refused and parts.get("id")}
-        done = _Done(rows={path: self._row(path, parts) for path, parts in parsed.items()})
+        self._state = state = replace(state, put=parsed, dropped=set(), written=0, removed=0, owed=set(), remarks=[])
         for update in updates:
             path = update.where or state.homes.get(update.record.id, "")
             if path in settled.refused or path in state.unread:
-                done.owed.add(update.record.id)
+                state.owed.add(update.record.id)
                 continue
             try:
-                self._write_record(update, path, settled, done)
+                self._write_record(update, path, settled)
             except Invalid as problem:
-                done.remarks.append(Remark(where=path or update.record.id, why=problem.message))
+                state.remarks.append(Remark(path or update.record.id, problem.message))
             except OSError as problem:
                 raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
-        owned = {row.id for row in done.rows.values()}
-        missing = [path for path in state.known if path not in state.stamps and path not in done.dropped]
+        owned = {parts["id"] for parts in state.put.values()}
+        missing = [path for path in state.known if path not in state.stamps and path not in state.dropped]
         moved = [path for path in missing if state.known[path][0] in owned]
         away = [path for path in missing if state.jumped and path not in moved]
-        rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
-        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        rows = {**state.put, **{path: self._manifest.said(path) or {} for path in away}}
+        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(state.owed))}
         if not settled.refused and not state.unread:
             notes["settled"] = notes["head"]  # from here on, what no commit changes is edited here
         notes["folder"] = str(self._folder.absolute())  # erasing must find it from any folder
-        self._manifest.change(rows, [*done.dropped, *moved], notes)
-        return WriteCounts(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
+        put = {path: (state.stamps.get(path, ABSENT), parts) for path, parts in rows.items()}
+        self._manifest.change(put, [*state.dropped, *moved], notes)
+        return WriteCounts(records=state.written, removed=state.removed, remarks=tuple(state.remarks))
 
     def close(self) -> None:
-        """Close the stored state."""
         if manifest := self.__dict__.pop("_manifest", None):
             manifest.close()
 
@@ -142,7 +191,7 @@ class MarkdownFolder:
 
     @cached_property
     def _manifest(self) -> Manifest:
-        return Manifest(self._states / f"{self.name}-{state_key(str(self._folder.absolute()))}.db")
+        return Manifest(self._states / f"{self.name}-{digest(str(self._folder.absolute()))}.db")
 
     def _edit(self, name: str) -> Edit | None:
         """Read a changed file; None if its content is the same as before, or cannot be parsed."""
@@ -164,9 +213,8 @@ class MarkdownFolder:
         before = state.before[name] = self._manifest.said(state.homes.get(about, "")) if about else None
         if about:
             state.homes[about] = name
-        if before == parts:
-            return None
-        return Edit(where=name, about=about, said=parts, before=None if state.jumped else before)
+        known = None if state.jumped else before
+        return None if before == parts else Edit(where=name, about=about, said=parts, before=known)
 
     def _parts(self, content: bytes) -> Json:
         """Parse a file without the parts that its location implies."""
@@ -176,8 +224,8 @@ class MarkdownFolder:
                 raise Invalid(f"It has {part}: {value}, but this folder is for {expected}.")
         return parts
 
-    def _committers(self, names: Sequence[str]) -> dict[str, Committed]:
-        """Return the commit that changed or deleted each file; without an author if that was done here."""
+    def _committers(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return author and doubt of the commit that changed or deleted each file; nothing if that was done here."""
 
         def differs(synced: Json, content: bytes) -> bool:
             try:
@@ -185,29 +233,20 @@ class MarkdownFolder:
             except Invalid:
                 return True
 
-        by, settled = dict.fromkeys(names, Committed()), self._manifest.note("settled")
+        settled, by = self._manifest.note("settled"), dict[str, dict[str, Any]]()
         commits = committed_files(self._repository, self._folder, names, settled) if self._repository else {}
-        for name, committed in commits.items():
-            if name not in self._state.parts:  # deleted
-                brought = not committed.contents
-            elif synced := self._state.before[name]:
-                brought = committed.changed and any(differs(synced, content) for content in committed.contents)
-            else:
-                brought = True
-            by |= {name: committed} if brought else {}
+        for name, (who, contents, has_changed) in commits.items():
+            brought = not contents if name not in self._state.parts else True  # deleted there, or new
+            if synced := self._state.before.get(name):
+                brought = has_changed and any(differs(synced, content) for content in contents)
+            by |= {name: who} if brought else {}
         return by
 
-    def _write_record(self, update: ReplicaUpdate, path: str, settled: ReadOutcome, done: _Done) -> None:
+    def _write_record(self, update: ReplicaUpdate, path: str, settled: ReadOutcome) -> None:
         record, state = update.record, self._state
-        if not update.carried and record.state == "active":
-            if path:
-                done.dropped.add(path)
-                why = "it is private now; its file was already shared and is left in place: remove it yourself"
-                done.remarks.append(Remark(where=path, why=why))
-            return
         if not update.carried or record.state != "active":
             if path:
-                self._remove(path, update, done)
+                self._leave(path, update)
             return
         parts, exists = parts_of(record, frozenset(self._implied)), path in state.stamps
         content = state.parts.get(path) or (self._manifest.said(path) if path else None)
@@ -220,35 +259,93 @@ class MarkdownFolder:
             path = record_file.file_name(record)
             path = path if path not in state.stamps else f"{path.removesuffix('.md')}-{record.id.lower()}.md"
         text, place = record_file.file_text(parts), self._folder / path
-        if exists and self._was_edited(path, record.id, done):
-            done.rows.pop(path, None)
+        if exists and self._was_edited(path, record.id):
+            state.put.pop(path, None)
             return
         is_own = self._repository is None
         self._folder.mkdir(mode=0o700 if is_own else 0o777, parents=True, exist_ok=True)
         write_whole(place, text, 0o600 if is_own else 0o666)
         state.stamps[path] = record_file.stamp_of(place)
-        done.rows[path] = self._row(path, parts)
-        done.written += 1
+        state.put[path] = parts
+        state.written += 1
 
-    def _remove(self, path: str, update: ReplicaUpdate, done: _Done) -> None:
-        if update.record.state == "erased" and self._head():
+    def _leave(self, path: str, update: ReplicaUpdate) -> None:
+        """Remove the file of a record that is no longer in use; leave that of one that is private now."""
+        state, record, why = self._state, update.record, ""
+        if record.state == "active":
+            why = "it is private now; its file was already shared and is left in place: remove it yourself"
+        elif record.state == "erased" and self._head():
             why = "its file is removed; older commits of the repository still contain its text"
-            done.remarks.append(Remark(where=path, why=why))
-        if path in self._state.stamps:
-            if self._was_edited(path, update.record.id, done):
-                return
-            (self._folder / path).unlink(missing_ok=True)
-            done.removed += 1
-        done.rows.pop(path, None)
-        done.dropped.add(path)
+        state.remarks += [Remark(path, why)] if why else []
+        if record.state != "active":
+            if path in state.stamps:
+                if self._was_edited(path, record.id):
+                    return
+                (self._folder / path).unlink(missing_ok=True)
+                state.removed += 1
+            state.put.pop(path, None)
+        state.dropped.add(path)
 
-    def _was_edited(self, path: str, about: str, done: _Done) -> bool:
+    def _was_edited(self, path: str, about: str) -> bool:
         """True if a file changed since it was read; then its record is written next time."""
         if record_file.stamp_of(self._folder / path) == self._state.stamps[path]:
             return False
-        done.owed.add(about)
-        done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
+        self._state.owed.add(about)
+        self._state.remarks.append(Remark(path, "it was edited just now; the next sync reads it"))
         return True
 
-    def _row(self, path: str, parts: Json) -> Row:
-        return Row(path=path, id=parts["id"], stamp=self._state.stamps.get(path, ABSENT), said=parts)
+
+def committed_files(
+    repository: Repository, folder: Path, names: Collection[str], since: str = ""
+) -> dict[str, tuple[dict[str, Any], list[bytes], bool]]:
+    """Return for files who last committed each and what is doubtful about that, what HEAD has there, whether it changed since.
+
+    Files that were never committed are left out; names that differ only in case have several contents.
+    """
+    # Git's own answer depends on attributes that a repository sets, and asks filters that its settings name.
+    if not names or not repository.head():
+        return {}
+    place = folder.resolve().relative_to(Path(repository.ask("rev-parse", "--show-toplevel")).resolve()).as_posix()
+    wanted, commits, folders, latest = {_key(name) for name in names}, dict[str, tuple[str, str]](), {place}, ("", "")
+    # A merge counts if its content differs from both sides.
+    command = ("log", "--no-renames", "--name-only", "-c", "-z", f"--format=%x01%H %{WHO}")
+    for part in repository.ask_bytes(*command, "--", f":(top,icase){place}").split(b"\0"):
+        if part.startswith(b"\1"):  # paths begin with the folder, so this is a commit
+            made, _, named = part[1:].decode(errors="replace").partition(" ")
+            latest = (made, one_line(named))
+            continue
+        where, _, name = part.removeprefix(b"\n").decode(errors="surrogateescape").rpartition("/")
+        if where.casefold() == place.casefold() and _key(name) in wanted:
+            commits.setdefault(_key(name), latest)
+            folders.add(where)
+    now, then = dict[str, list[str]](), dict[str, list[str]]()
+    for commit, blobs in (("HEAD", now), (since, then)):
+        for path, blob in (repository.files(commit, *sorted(folders)) or {} if commit else {}).items():
+            if (key := _key(path)) in wanted:
+                blobs.setdefault(key, []).append(blob)
+    contents = repository.blobs(sorted(set().union(*now.values())))
+    doubts = _doubts(repository, {commit for commit, _ in commits.values()})
+    found = {}
+    for name in names:
+        if (key := _key(name)) in commits.keys() | now.keys():
+            commit, author = commits.get(key, ("", ""))
+            who = {"author": author, "doubt": doubts.get(commit, "")}
+            found[name] = who, [contents.get(blob, b"") for blob in now.get(key, ())], now.get(key) != then.get(key)
+    return found
+
+
+def _doubts(repository: Repository, commits: set[str]) -> dict[str, str]:
+    """Return why the author of a commit is not certain: anyone can write a name into a commit, but not push it."""
+    doubts = {"": "git names no author of it"}
+    if commits and repository.remotes():
+        unpushed = repository.ask("rev-list", *sorted(commits), "--not", "--remotes", "--").split()
+        doubts |= dict.fromkeys(unpushed, "its commit is on no branch of a remote yet; it is imported when it is")
+    if (cut := repository.common / "shallow").exists():
+        why = "git's history is cut off at its commit, which hides the author: run `git fetch --unshallow`"
+        doubts |= dict.fromkeys(read_regular(cut).decode().split(), why)
+    return doubts
+
+
+def _key(path: str) -> str:
+    """Return the name of a file as file systems that ignore case compare it."""
+    return unicodedata.normalize("NFC", path.rpartition("/")[2]).casefold()

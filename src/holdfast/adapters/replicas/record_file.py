@@ -9,7 +9,6 @@ from typing import Any
 
 from holdfast.adapters.git import Repository
 from holdfast.adapters.importers.files import LONGEST_FRONT, dump_yaml, read_yaml, split_front
-from holdfast.adapters.replicas.states import Stamp
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event, Json
 from holdfast.model.files import read_regular
@@ -21,6 +20,8 @@ from holdfast.model.text import headline
 
 LONGEST_FILE = 400_000
 UNDATED = "1970-01-01T00:00:00.000Z"
+Stamp = tuple[int, int, int]  # shows without reading whether a file changed
+ABSENT: Stamp = (0, 0, -1)
 NEVER: Stamp = (0, 0, -2)
 _NAMES = frozenset(spec.name for spec in fields(Record)) - BOOKKEEPING - {"body"}
 _TEXTS = frozenset({"kind", "title", "project", "visibility", "confidence", "source"})
@@ -62,7 +63,6 @@ def file_parts(content: bytes | str) -> Json:
 
 
 def _part(name: str, item: Any) -> Any:
-    """Return a part in its type; unknown parts are returned unchanged."""
     if name == "id":
         return check_id(str(item).strip().upper())
     if name in _INSTANTS:
@@ -90,7 +90,7 @@ def memory_files(folder: Path) -> dict[str, Stamp]:
     """Return the stamp of every file that could be a record's."""
     try:
         with os.scandir(folder) as entries:
-            files = [entry for entry in entries if is_memory_file(entry.name) and entry.is_file(follow_symlinks=False)]
+            files = [entry for entry in entries if _is_memory_file(entry.name) and entry.is_file(follow_symlinks=False)]
             return {entry.name: stamp_of(entry) for entry in files}
     except FileNotFoundError:
         return {}
@@ -98,8 +98,7 @@ def memory_files(folder: Path) -> dict[str, Stamp]:
         raise ReplicaError(f"{folder} cannot be read ({problem.strerror}).") from problem
 
 
-def is_memory_file(name: str) -> bool:
-    """True if a file of this name could be a record's."""
+def _is_memory_file(name: str) -> bool:
     return name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
 
 
@@ -118,7 +117,7 @@ def committed_memories(top: Path, folder: str, commit: str, implied: Mapping[str
     files = repository.files(commit, folder)
     if files is None:
         raise ReplicaError(f"git cannot list {folder} at {commit}.", hint="Check that the commit was fetched.")
-    blobs = {path: blob for path, blob in files.items() if is_memory_file(path.rpartition("/")[2])}
+    blobs = {path: blob for path, blob in files.items() if _is_memory_file(path.rpartition("/")[2])}
     contents = repository.blobs(blobs.values())
     added = sorted({f"{folder}/{name}" for name in memory_files(top / folder)} - blobs.keys())
     there = [_committed(top, path, contents.get(blob, b""), implied) for path, blob in sorted(blobs.items())]

@@ -1,10 +1,8 @@
-"""Row-level security in PostgreSQL: the database, not our queries, decides what a user of a server may read and write.
-
-A server's requests run as the role `holdfast_member`, which owns nothing and cannot bypass the policies created here.
-The policies read three session variables that `Postgres` sets for the requesting user: holdfast.user, holdfast.role and
-holdfast.projects. A recreated table has neither grants nor policies, so a server cannot read it until `protect` has
-run again.
-"""
+"""Row-level security in PostgreSQL: the database, not our queries, decides what a user of a server may read and write."""
+# A server's requests run as the role `holdfast_member`, which owns nothing and cannot bypass the policies created here.
+# The policies read three session variables that `Postgres` sets for the requesting user: holdfast.user, holdfast.role
+# and holdfast.projects. A recreated table has neither grants nor policies, so a server cannot read it until `protect`
+# has run again.
 
 from hashlib import blake2b
 from pathlib import Path
@@ -24,7 +22,6 @@ for _name, _rule in _TABLES_OF_RULES["rules"]:
 
 
 def _by_table(section: str) -> dict[str, str]:
-    """Return the rules of a section of `row_security.txt` by table."""
     rows = [(name, rule) for names, rule in _TABLES_OF_RULES[section] for name in names.split()]
     return {name: rule.format(**_RULES, table="{table}").format(table=name) for name, rule in rows}
 
@@ -45,15 +42,13 @@ def protect(db: Database) -> None:
         there = set(column(db, "select tablename from pg_tables where schemaname = current_schema()"))
         if there != _KNOWN:
             raise StoreError(f"No policy says who may see {', '.join(sorted(there ^ _KNOWN))}.")
-        for role in (MEMBER, KEEPER):
-            db.execute(_SQL["role"].format(role=role))
-        for statement in (_SQL["membership"], f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
-            db.execute(statement)
-        functions = _FUNCTIONS
-        for name, text in {"projects": VISIBLE["projects"], "authors": SQL["authors"], "schema": _schema(db)}.items():
+        schema, functions = value(db, _SQL["schema"]), _FUNCTIONS
+        for name, text in {"projects": VISIBLE["projects"], "authors": SQL["authors"], "schema": schema}.items():
             functions = functions.replace(f"{{{name}}}", text)
-        for function in filter(str.strip, functions.split(";\n")):
-            db.execute(function)
+        roles = (_SQL["role"].format(role=role) for role in (MEMBER, KEEPER))
+        rights = (_SQL["membership"], f"grant usage on schema {schema} to {MEMBER}, {KEEPER}")
+        for statement in (*roles, *rights, *filter(str.strip, functions.split(";\n"))):
+            db.execute(statement)
         for table in sorted(_KNOWN):
             db.script(_policies(table))
         insert(db, "settings", [{"name": "protected", "value": _digest()}], replacing="name")
@@ -86,18 +81,13 @@ def let_serve(db: Database, login: str) -> None:
         raise Invalid(f"{login} may pass by every policy.", hint=hint)
     name = '"' + login.replace('"', '""') + '"'
     kept = " with inherit false, set true" if int(rows[0][1]) >= 160_000 else ""
-    alone = "" if kept else f"alter role {name} noinherit;\n"
-    db.script(f"{alone}grant {MEMBER}, {KEEPER} to {name}{kept};\ngrant usage on schema {_schema(db)} to {name};\n")
+    alone, schema = "" if kept else f"alter role {name} noinherit;\n", value(db, _SQL["schema"])
+    db.script(f"{alone}grant {MEMBER}, {KEEPER} to {name}{kept};\ngrant usage on schema {schema} to {name};\n")
 
 
 def _digest() -> str:
-    """Return a hash that changes whenever the policies, grants or functions change."""
     policies = "".join(map(_policies, sorted(_KNOWN))) + _FUNCTIONS
     return blake2b(policies.encode(), digest_size=8).hexdigest()
-
-
-def _schema(db: Database) -> str:
-    return f'"{value(db, "select current_schema()")}"'
 
 
 def _policies(table: str) -> str:

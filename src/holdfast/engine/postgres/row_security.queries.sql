@@ -17,3 +17,6 @@ select rolsuper or rolbypassrls or exists (
 
 -- owns
 select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')
+
+-- schema
+select '"' || current_schema() || '"'

@@ -18,9 +18,8 @@ class Failure(NamedTuple):
 
 def add(store: Journal, name: str, at: str, number: int = 1) -> None:
     """Add to a counter, on the day of an instant."""
-    insert(
-        store.db, "tallies", [{"name": name, "day": at[:10], "value": number}], replacing="name, day", adding="value"
-    )
+    row = {"name": name, "day": at[:10], "value": number}
+    insert(store.db, "tallies", [row], replacing="name, day", adding="value")
 
 
 def totals(store: Journal, prefix: str, since: str = "") -> dict[str, int]:
@@ -37,11 +36,6 @@ def reserve(store: Journal, name: str, at: str, amount: int, most: int) -> bool:
             return False
         add(store, name, at, amount)
     return True
-
-
-def settle(store: Journal, name: str, at: str, reserved: int, used: int) -> None:
-    """Replace a reserved amount with the amount used; `at` must be on the day of the reservation."""
-    add(store, name, at, used - reserved)
 
 
 def spent(store: Journal, name: str, at: str) -> int:

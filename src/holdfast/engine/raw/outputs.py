@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
-from holdfast.engine.database import Database, Queries, as_dict, column, insert, value
+from holdfast.engine.database import Queries, as_dict, column, insert, value
 from holdfast.engine.journal import Journal, counted_up
 
 _SQL = Queries(__file__)
@@ -36,18 +37,6 @@ class Pattern:
     last_at: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputCounts:
-    """The amount of stored output of a project, and how much of it is mined."""
-
-    outputs: int
-    characters: int
-    oldest_at: str
-    unmined: int
-    patterns: int
-    ran_at: str
-
-
 def add(store: Journal, *, project: int, session: str, at: str, body: str) -> int:
     """Store an output and return its number. Writers number outputs one at a time, so a watermark never skips one."""
     with store.db.transaction():
@@ -60,15 +49,7 @@ def add(store: Journal, *, project: int, session: str, at: str, body: str) -> in
 def prune(store: Journal, *, before: str, characters: int, outputs: int) -> int:
     """Delete outputs older than an instant and the oldest beyond the two limits; return how many were deleted."""
     gone = store.db.execute("delete from outputs where at < :before", {"before": before})
-    total = store.db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
-    if total[0] <= characters and total[1] <= outputs:
-        return gone
-    kept = 0
-    for place, row in enumerate(store.db.query("select number, size from outputs order by number desc")):
-        kept += row[1]
-        if kept > characters or place >= outputs:
-            return gone + store.db.execute("delete from outputs where number <= :number", {"number": row[0]})
-    return gone
+    return gone + store.db.execute(_SQL["beyond"], {"characters": characters, "outputs": outputs})
 
 
 def drop(store: Journal, project: int, session: str = "") -> int:
@@ -78,13 +59,8 @@ def drop(store: Journal, project: int, session: str = "") -> int:
 
 def next_unmined(store: Journal, project: int) -> Output | None:
     """Return the first output of a project after its watermark, None if all are mined."""
-    rows = store.db.query(_SQL["next_unmined"], {"project": project, "watermark": watermark(store.db, project)})
+    rows = store.db.query(_SQL["next_unmined"], {"project": project})
     return Output(**as_dict(rows[0], Output)) if rows else None
-
-
-def watermark(db: Database, project: int) -> int:
-    """Return the number of the last mined output of a project, 0 if none was mined."""
-    return int(value(db, "select watermark from mining where project = :project", {"project": project}))
 
 
 def advance(store: Journal, output: Output, at: str) -> bool:
@@ -137,7 +113,7 @@ def counted(store: Journal, project: int, *, session: str = "", since: str = "")
     return int(value(store.db, _SQL["counted"], {"project": project, "session": session, "since": since}))
 
 
-def output_counts(store: Journal, project: int) -> OutputCounts:
+def output_counts(store: Journal, project: int) -> dict[str, Any]:
     """Return the amount of stored output of a project, and how much of it is mined."""
-    given = {"project": project, "watermark": watermark(store.db, project)}
-    return OutputCounts(**as_dict(store.db.query(_SQL["output_counts"], given)[0], OutputCounts))
+    row = store.db.query(_SQL["output_counts"], {"project": project})[0]
+    return {name: row[name] for name in ("outputs", "characters", "oldest_at", "unmined", "patterns", "ran_at")}

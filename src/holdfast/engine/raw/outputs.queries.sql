@@ -1,6 +1,9 @@
+-- watermark
+coalesce((select watermark from mining where project = :project), 0)
+
 -- next_unmined
 select number, project, session, at, body from outputs
-where project = :project and number > :watermark order by number limit 1
+where project = :project and number > {watermark} order by number limit 1
 
 -- sight
 insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing
@@ -24,7 +27,7 @@ order by first_at, id
 
 -- output_counts
 select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
-    coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined,
+    coalesce(sum(case when number > {watermark} then 1 else 0 end), 0) as unmined,
     (select count(*) from patterns where project = :project) as patterns,
     coalesce((select ran_at from mining where project = :project), '') as ran_at
 from outputs where project = :project
@@ -37,3 +40,11 @@ update mining set watermark = :number, ran_at = :at where project = :project and
 
 -- counted
 select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
+
+-- beyond
+delete from outputs where number <= (
+    select max(number) from (
+        select number, sum(size) over newer as kept, row_number() over newer as place from outputs
+        window newer as (order by number desc)
+    ) as counted where kept > :characters or place > :outputs
+)

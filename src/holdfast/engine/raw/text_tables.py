@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, insert, stored
+from holdfast.engine.database import insert, stored
 from holdfast.engine.journal import Journal
 
 # Table, key, its text columns, and its JSON column. Transcripts are missing here: they are cut into pieces, so they are
@@ -45,23 +45,19 @@ def rewrite(store: Journal, clean: Callable[[Any], Any], but: Collection[str] = 
         for row in rows(store):
             if row.table in but:
                 continue
-            texts = {column: clean(text) for column, text in row.texts.items()}
-            doc = clean(row.doc)
-            if (texts, doc) != (row.texts, row.doc):
-                _put(store.db, row, texts, doc)
-                changed[row.table] = changed.get(row.table, 0) + 1
+            texts, doc = {column: clean(text) for column, text in row.texts.items()}, clean(row.doc)
+            if (texts, doc) == (row.texts, row.doc):
+                continue
+            changed[row.table] = changed.get(row.table, 0) + 1
+            _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
+            # `patterns` has a column named key, so the parameter for the row's key has another name.
+            given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
+            where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
+            if row.table == "sightings":  # the whole row is its key, and the cleaned row may exist already
+                store.db.execute(f"delete from sightings where {where}", given)
+                insert(store.db, "sightings", [{"pattern": row.key, **texts}], keeping="pattern, session, wording")
+                continue
+            texts |= {doc_column: json.dumps(doc)} if doc_column else {}
+            sets = ", ".join(f"{name} = :{name}" for name in texts)
+            store.db.execute(f"update {row.table} set {sets} where {where}", given | texts)
     return changed
-
-
-def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
-    _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
-    # `patterns` has a column named key, so the parameter for the row's key has another name.
-    given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
-    where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
-    if row.table == "sightings":  # the whole row is its key, and the cleaned row may exist already
-        db.execute(f"delete from sightings where {where}", given)
-        insert(db, "sightings", [{"pattern": row.key, **texts}], keeping="pattern, session, wording")
-        return
-    sets = ", ".join(f"{name} = :{name}" for name in (*columns, *([doc_column] if doc_column else [])))
-    said = {doc_column: json.dumps(doc)} if doc_column else {}
-    db.execute(f"update {row.table} set {sets} where {where}", {**given, **texts, **said})

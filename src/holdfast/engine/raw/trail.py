@@ -4,18 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import Params, column, insert, stored, value
+from holdfast.engine.database import Params, chosen, column, insert, stored, value
 from holdfast.engine.journal import Journal
 from holdfast.model.trail import MOST, HookEvent, hook_event_from_json
 
 
 def add(store: Journal, hook_events: Sequence[HookEvent]) -> None:
     """Store activity; what is stored already does not change."""
+    docs = [asdict(one) for one in hook_events]
     columns = ("id", "at", "session", "event")
-    rows = [
-        {**{name: getattr(one, name) for name in columns}, "derived": 0, "doc": json.dumps(asdict(one))}
-        for one in hook_events
-    ]
+    rows = [{**{name: doc[name] for name in columns}, "derived": 0, "doc": json.dumps(doc)} for doc in docs]
     insert(store.db, "trail", rows, keeping="id")
 
 
@@ -26,30 +24,20 @@ def waiting(store: Journal) -> list[str]:
 
 def unfinished(store: Journal, before: str) -> list[HookEvent]:
     """Return the last activity of each session that stopped in the middle of a turn before an instant."""
-    return _events(store, _UNFINISHED, {"before": before})
+    ended = "event in ('Stop', 'SessionEnd', 'SessionStart', 'PreCompact', 'Idle')"
+    where = f"id in (select max(id) from trail group by session) and at < :before and not {ended}"
+    return _events(store, where, {"before": before})
 
 
-_UNFINISHED = """
-id in (select max(id) from trail group by session) and at < :before
-and event not in ('Stop', 'SessionEnd', 'SessionStart', 'PreCompact', 'Idle')
-"""
-
-
-def of_session(store: Journal, session: str) -> list[HookEvent]:
-    """Return all activity of a session, in order."""
-    return _events(store, "session = :session order by id", {"session": session})
-
-
-def fresh(store: Journal, session: str) -> list[HookEvent]:
-    """Return the activity of a session that is not processed yet, in order."""
-    return _events(store, "session = :session and derived = 0 order by id", {"session": session})
+def of_session(store: Journal, session: str, *, fresh: bool = False) -> list[HookEvent]:
+    """Return the activity of a session, in order; `fresh` is not processed yet."""
+    return _events(store, f"session = :session {'and derived = 0' if fresh else ''} order by id", {"session": session})
 
 
 def before(store: Journal, last: str, limit: int, *, session: str = "") -> list[HookEvent]:
     """Return the activity before an id, latest first; `session` selects one session."""
-    own = "session = :session and " if session else ""
-    given = {"last": last, "limit": limit} | ({"session": session} if session else {})
-    return _events(store, f"{own}id < :last order by id desc limit :limit", given)
+    given = {"last": last, "limit": limit, "session": session}
+    return _events(store, f"{chosen(given)} and id < :last order by id desc limit :limit", given)
 
 
 def after(store: Journal, first: str, limit: int) -> list[HookEvent]:

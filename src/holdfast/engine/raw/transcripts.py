@@ -1,7 +1,5 @@
-"""Transcripts of sessions and the pieces they are searched by: raw data outside the journal.
-
-The word index of the pieces is FTS5 on SQLite and GIN on PostgreSQL; it is created with the first transcript.
-"""
+"""Transcripts of sessions and the pieces they are searched by: raw data outside the journal."""
+# The word index of the pieces is FTS5 on SQLite and GIN on PostgreSQL; it is created with the first transcript.
 
 import math
 from collections.abc import Sequence
@@ -12,6 +10,10 @@ from typing import Any
 from holdfast.engine.database import Database, Queries, Row, as_dict, column, insert, statements, value
 from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.tokens import query_terms, tokens
+
+_SQL = Queries(__file__)
+NEWEST = 1_000  # the most matching chunks that PostgreSQL returns, newest first, to be scored here
+K1, B = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class Transcript:
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a transcript that matches a question: its BM25 score, and the share of the question's words in it."""
 
@@ -34,7 +36,7 @@ class Piece:
     place: int
     body: str
     score: float
-    share: float = 0.0
+    share: float
 
 
 def save(store: Journal, transcript: Transcript, pieces: Sequence[str]) -> None:
@@ -43,18 +45,15 @@ def save(store: Journal, transcript: Transcript, pieces: Sequence[str]) -> None:
         drop(store, transcript.session)
         insert(store.db, "transcripts", [asdict(transcript)])
         first = counted_up(store.db, "chunks", len(pieces)) - len(pieces) + 1
-        rows = [
-            {"number": first + place, "session": transcript.session, "place": place, "body": body}
-            for place, body in enumerate(pieces)
-        ]
+        own, placed = {"session": transcript.session}, enumerate(pieces)
+        rows = [{**own, "number": first + place, "place": place, "body": body} for place, body in placed]
         insert(store.db, "chunks", rows)
         _add_words(store.db, rows)
 
 
 def index_chunks(db: Database) -> None:
     """Rebuild the word index of all pieces."""
-    rows = db.query("select number, body from chunks")
-    if rows:
+    if rows := db.query("select number, body from chunks"):
         with db.transaction():
             db.drop_table("chunk_words")
             _add_words(db, rows)
@@ -97,18 +96,10 @@ def counted(store: Journal) -> int:
 
 def search(store: Journal, question: str, project: int | None, limit: int) -> list[Piece]:
     """Return the pieces that match a question best, by BM25; in all projects if `project` is None."""
-    terms = set(query_terms(question)) if store.db.query("select 1 from transcripts limit 1") else set()
-    return [
-        Piece(
-            session=row[0], place=row[1], body=row[2], score=score, share=len(terms & set(tokens(row[2]))) / len(terms)
-        )
-        for row, score in (_best(store.db, terms, project, limit) if terms else ())
-    ]
-
-
-_SQL = Queries(__file__)
-NEWEST = 1_000  # the most matching chunks that PostgreSQL returns, newest first, to be scored here
-K1, B = 1.2, 0.75
+    terms = set(query_terms(question)) if counted(store) else set()
+    found = _best(store.db, terms, project, limit) if terms else []
+    shares = [len(terms & set(tokens(row[2]))) / len(terms) for row, _ in found]
+    return [Piece(row[0], row[1], row[2], score, share) for (row, score), share in zip(found, shares, strict=True)]
 
 
 def create_index(db: Database) -> None:
@@ -124,18 +115,12 @@ def _add_words(db: Database, rows: Sequence[Any]) -> None:
 
 
 def _best(db: Database, terms: set[str], project: int | None, limit: int) -> list[tuple[Row, float]]:
-    """Return chunks that contain some of the terms (session, place, body) with their BM25 score, best first."""
     given = {"project": project or 0, "everywhere": int(project is None)}
     if db.dialect == "sqlite":
         asked = {"wanted": " OR ".join(f'"{word}"' for word in sorted(terms)), "limit": limit}
         return [(row, -row[3]) for row in db.query(_SQL["search"], given | asked)]
     asked = {"wanted": " | ".join(f"'{word}'" for word in sorted(terms)), "limit": NEWEST}
-    total = int(value(db, "select count(*) from chunks"))
-    return _scored(db.query(_SQL["candidates"], given | asked), terms, total)[:limit]
-
-
-def _scored(rows: Sequence[Row], terms: set[str], total: int) -> list[tuple[Row, float]]:
-    """Score chunks as FTS5 does (BM25), best first."""
+    rows, total = db.query(_SQL["candidates"], given | asked), int(value(db, "select count(*) from chunks"))
     bodies = [tokens(row[2]) for row in rows]
     mean_length = sum(map(len, bodies)) / len(bodies) if bodies else 1.0
     holding = {term: sum(term in words for words in bodies) for term in terms}
@@ -144,7 +129,7 @@ def _scored(rows: Sequence[Row], terms: set[str], total: int) -> list[tuple[Row,
     }
     scored = []
     for row, words in zip(rows, bodies, strict=True):
-        counts = {term: words.count(term) for term in terms}
         norm = K1 * (1 - B + B * len(words) / mean_length)
-        scored.append((row, sum(idf[term] * n * (K1 + 1) / (n + norm) for term, n in counts.items())))
-    return sorted(scored, key=lambda pair: -pair[1])
+        counts = ((idf[term], words.count(term)) for term in terms)
+        scored.append((row, sum(weight * n * (K1 + 1) / (n + norm) for weight, n in counts)))
+    return sorted(scored, key=lambda pair: -pair[1])[:limit]

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -37,15 +37,13 @@ class JournalMark:
 
 def back_up(source: Path, target: Path) -> JournalMark:
     """Copy a snapshot of a store to a new file with mode 0600, check the copy, and return its mark."""
-    with translated(source), closing(_connected(source, "rw")) as connection:
+    with _opened(source, "rw") as connection:
         return _copied(connection, target)
 
 
 def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
-    """Delete all but the newest `keep` backups of a folder; return the deleted ones.
-
-    `newest` is the newest, whatever the names say: a clock may have been ahead when others were made.
-    """
+    """Delete all but the newest `keep` backups of a folder; return the deleted ones."""
+    # `newest` is the newest, whatever the names say: a clock may have been ahead when others were made.
     old = sorted(folder.glob(f"{NAMED}*.db"), key=lambda path: (path == newest, path), reverse=True)[keep:]
     for path in old:
         path.unlink()
@@ -62,46 +60,46 @@ def note_elsewhere(home: Path, file: Path) -> None:
 
 def known(home: Path) -> list[Path]:
     """Return the known copies of the store: backups, stores replaced by a restore, and damaged stores."""
-    noted = home / FOLDER / ELSEWHERE
-    elsewhere = [Path(line) for line in read_regular(noted).decode().splitlines()] if noted.is_file() else []
-    own = [path for pattern in _COPIES for path in sorted(home.glob(pattern))]
+    noted, copies = home / FOLDER / ELSEWHERE, (f"{FOLDER}/*.db", f"{FOLDER}/*/*.db*", "damaged-*/*.db*")
+    elsewhere = map(Path, read_regular(noted).decode().splitlines()) if noted.is_file() else ()
+    own = (path for pattern in copies for path in sorted(home.glob(pattern)))
     return [path for path in dict.fromkeys((*own, *elsewhere)) if path.is_file()]
-
-
-_COPIES = (f"{FOLDER}/*.db", f"{FOLDER}/*/*.db*", "damaged-*/*.db*")
 
 
 def events_in(file: Path, abouts: Collection[str]) -> list[Event]:
     """Return the events about some records in a backup, which is not changed."""
     sql = f"select {COLUMNS} from events where about = ?"
-    with translated(file), closing(_connected(file, "ro")) as connection:
+    with _opened(file, "ro") as connection:
         connection.row_factory = sqlite3.Row
         return [event_of(row) for about in abouts for row in connection.execute(sql, (about,))]
 
 
 def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
-    """Apply `change` to a backup and return its new mark.
-
-    The change is made in a copy with this version's schema. The copy replaces the backup only after it was checked.
-    """
+    """Apply `change` to a backup and return its new mark."""
+    # The change is made in a copy with this version's schema. The copy replaces the backup only after it was checked.
     fresh = file.with_name(f".{file.name}.{os.getpid()}.part")
     fresh.unlink(missing_ok=True)
     try:
-        with translated(file), closing(_connected(file, "ro")) as source:
+        with _opened(file, "ro") as source:
             _copied(source, fresh)
         with closing(open_store(SQLite(fresh))) as store:
             change(store)
             store.forget_deleted(free_pages=True)
         leave_one_file(fresh)
         mark = look_at(fresh)
-        with fresh.open("rb") as written:
-            os.fsync(written.fileno())
+        _flush(fresh)
         fresh.replace(file)
         _remove_logs(file)
     finally:
         fresh.unlink(missing_ok=True)
         _remove_logs(fresh)
     return mark
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    os.fsync(handle)
+    os.close(handle)
 
 
 def _remove_logs(file: Path) -> None:
@@ -113,51 +111,61 @@ def look_at(file: Path) -> JournalMark:
     """Check a store file without changing it and return its mark; raise NotFound, NotAStore or StoreCorrupt."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", hint="`holdfast store backup` says where it puts them.")
-    with translated(file), closing(_connected(file, "ro")) as connection:
+    with _opened(file, "ro") as connection:
         return _checked(connection, file)
 
 
 def restore(file: Path, store: Path, former: Path) -> tuple[JournalMark, Path | None]:
-    """Replace the store with a backup, brought to this version's schema and views.
-
-    The current store is copied to `former` first. A store that can no longer be read is copied unchanged into a folder
-    of that name without its suffix. Returns the new mark, and where the former store is or None if there was none.
-    """
-    with _prepared(file, store) as (ready, mark):
-        if not store.exists() or not store.stat().st_size:
-            put_in_place(ready, store)
-            note_anything(store.parent)
-            return mark, None
+    """Replace the store with a backup, brought to this version's schema and views."""
+    # The current store is copied to `former` first. A store that can no longer be read is copied unchanged into a
+    # folder of that name without its suffix. Returns the new mark, and where the former store is or None if there was
+    # none.
+    look_at(file)
+    folder = store.parent / f".restoring-{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnwritable(f"{store.parent} cannot be written ({problem.strerror}).") from problem
+    with ExitStack() as leaving:
+        leaving.callback(shutil.rmtree, folder, ignore_errors=True)
+        copy, ready = folder / "backup.db", folder / store.name
+        with _opened(file, "ro") as source:
+            mark = _copied(source, copy)
+        with closing(open_store(SQLite(copy))) as backup, closing(open_store(SQLite(ready))) as fresh:
+            fill(backup, fresh)
+        leave_one_file(ready)
+        _compare(mark, look_at(ready), ready)
+        kept: Path | None = former if store.exists() and store.stat().st_size else None
         try:
-            with exclusive(store) as connection:
-                _copied(connection, former)
-                with closing(_connected(ready, "ro")) as source, translated(store):
-                    source.backup(connection)
-                _compare(mark, _checked(connection, store), store)
+            if kept is None:
+                put_in_place(ready, store)
+            else:
+                with _opened(store, "rw") as connection:
+                    _claim(connection)
+                    _copied(connection, kept)
+                    with _opened(ready, "ro") as source:
+                        source.backup(connection)
         except (StoreCorrupt, NotAStore):
-            former = set_aside(store, former.with_suffix(""))
+            kept = set_aside(store, former.with_suffix(""))
             with unshared(store):
                 put_in_place(ready, store)
     note_anything(store.parent)
     _compare(mark, look_at(store), store)
-    return mark, former
+    return mark, kept
 
 
-@contextmanager
-def exclusive(store: Path) -> Iterator[sqlite3.Connection]:
+def _claim(connection: sqlite3.Connection) -> None:
     """Lock a store that no other process has open, as one file without a log; processes that open it meanwhile wait."""
-    with translated(store), closing(_connected(store, "rw")) as connection:
-        connection.execute("pragma secure_delete = on")
-        connection.execute("pragma locking_mode = exclusive")
-        try:
-            connection.execute("pragma journal_mode = delete").fetchone()
-            connection.execute("begin exclusive")
-            connection.execute("commit")
-        except sqlite3.OperationalError as problem:
-            if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            raise _busy() from problem
-        yield connection
+    for setting in ("secure_delete = on", "locking_mode = exclusive"):
+        connection.execute(f"pragma {setting}")
+    try:
+        connection.execute("pragma journal_mode = delete").fetchone()
+        connection.execute("begin exclusive")
+        connection.execute("commit")
+    except sqlite3.OperationalError as problem:
+        if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        raise _busy() from problem
 
 
 @contextmanager
@@ -185,10 +193,10 @@ def _busy() -> StoreBusy:
 def set_aside(store: Path, folder: Path) -> Path:
     """Copy a store that cannot be read, with its log, into a new folder; return the folder."""
     folder.mkdir(mode=0o700, parents=True)
-    log = store.with_name(store.name + "-wal")  # its index, the `-shm` file, can be rebuilt
-    for path in (store, log) if log.exists() else (store,):
-        shutil.copyfile(path, folder / path.name)
-        (folder / path.name).chmod(0o600)
+    for path in (store, store.with_name(store.name + "-wal")):  # its index, the `-shm` file, can be rebuilt
+        if path.exists():
+            shutil.copyfile(path, folder / path.name)
+            (folder / path.name).chmod(0o600)
     return folder
 
 
@@ -227,8 +235,7 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
                 copy.execute(f'drop {kind} "{quoted}"')
             copy.execute("pragma journal_mode = delete")  # a single file that any later version or tool can read
             _compare(mark, _checked(copy, target), target)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
+        _flush(part)
         try:
             os.link(part, target)
         except FileExistsError as problem:
@@ -236,42 +243,16 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
         except OSError:  # a file system without hard links
             part.rename(target)
         with suppress(OSError):  # not every system can flush a folder
-            folder = os.open(target.parent, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+            _flush(target.parent)
     finally:
         part.unlink(missing_ok=True)
         _remove_logs(part)
     return mark
 
 
-@contextmanager
-def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, JournalMark]]:
-    """Yield a store of this version with the rows of a backup, in the store's folder, and its mark."""
-    look_at(file)
-    ready = store.parent / f".restoring-{os.getpid()}" / store.name
-    try:
-        ready.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StoreUnwritable(f"{store.parent} cannot be written ({problem.strerror}).") from problem
-    try:
-        with translated(file), closing(_connected(file, "ro")) as source:
-            mark = _copied(source, ready.with_name("backup.db"))
-        with (
-            closing(open_store(SQLite(ready.with_name("backup.db")))) as backup,
-            closing(open_store(SQLite(ready))) as fresh,
-        ):
-            fill(backup, fresh)
-        leave_one_file(ready)
-        _compare(mark, look_at(ready), ready)
-        yield ready, mark
-    finally:
-        shutil.rmtree(ready.parent, ignore_errors=True)
-
-
 def leave_one_file(path: Path) -> None:
     """Leave a store that no other process has open as one file, without a log."""
-    with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with _opened(path, "rw") as connection:
         connection.execute("pragma journal_mode = delete")
 
 
@@ -300,7 +281,9 @@ def _compare(wanted: JournalMark, found: JournalMark, path: Path) -> None:
         raise StoreError(f"The copy {path} has {found.events} events where {wanted.events} were expected, or others.")
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+@contextmanager
+def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     quiet = mode == "ro" and not path.with_name(path.name + "-wal").exists()
     place = f"file:{quote(str(path.absolute()))}?mode={mode}" + ("&immutable=1" if quiet else "")
-    return sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)
+    with translated(path), closing(sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)) as connection:
+        yield connection

@@ -1,8 +1,6 @@
-"""Copy a whole store into an empty one, on the same engine or another, and compare the journals by hash.
-
-Rows are copied in the order of their keys, one page per transaction, so an interrupted move resumes where it stopped.
-Views are rebuilt from the journal; vectors are copied, because they are expensive to compute.
-"""
+"""Copy a whole store into an empty one, on the same engine or another, and compare the journals by hash."""
+# Rows are copied in the order of their keys, one page per transaction, so an interrupted move resumes where it stopped.
+# Views are rebuilt from the journal; vectors are copied, because they are expensive to compute.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,10 +69,8 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
 
 
 def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> tuple[str, int]:
-    """Copy the rows that are missing, compare the journals and rebuild the views; return the hash and the number of records.
-
-    Only rows are copied, into tables that this version made: no trigger, view or index of the source comes along.
-    """
+    """Copy the rows that are missing, compare the journals and rebuild the views; return the hash and the number of records."""
+    # Only rows are copied, into tables that this version made: no trigger, view or index of the source comes along.
     with source.db.transaction():  # from here on no other process can write to the source
         for table in GROWING:
             _copy(source.db, target.db, table, progress)
@@ -88,9 +84,9 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
                 hint = "Another program writes to the target: stop it and move again. The source is as it was."
                 raise StoreError("The two stores are not the same.", hint=hint)
         for table in CHANGING:
-            kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
+            where = f"where name not in {_KEPT_SETTINGS}" if table.name == "settings" else ""
             with target.db.transaction():
-                target.db.execute(f"delete from {table.name} where {kept}")
+                target.db.execute(f"delete from {table.name} {where}")
                 _copy(source.db, target.db, table, progress, whole=True)
     records = target.rebuild(REPLAYED, lambda done, total: progress("views", done, total))
     index_chunks(target.db)
@@ -101,12 +97,10 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
 
 def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """Insert rows of transcripts and logged output, each with the name of its table, and index the transcripts."""
-    by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
-    for name, row in given:
-        by_table[name].append(row)
+    rows = list(given)
     with store.db.transaction():
         for table in RAW:
-            _put(store.db, table, by_table[table.name])
+            _put(store.db, table, [row for name, row in rows if name == table.name])
         for name in ("chunks", "outputs"):
             sql = f"update counters set value = (select coalesce(max(number), 0) from {name}) where name = :name"
             store.db.execute(sql, {"name": name})
@@ -123,7 +117,6 @@ def journal_hash(db: Database, table: Table = EVENTS) -> str:
 
 
 def _hashes(db: Database, what: str, progress: Progress) -> dict[str, str]:
-    """Return the hash of every table that is copied row by row; of the events as in `journal_hash`."""
     found = {}
     for done, table in enumerate((EVENTS, *GROWING[1:]), start=1):
         found[table.name] = journal_hash(db, table)
@@ -132,10 +125,8 @@ def _hashes(db: Database, what: str, progress: Progress) -> dict[str, str]:
 
 
 def _claim(source: Store, target: Store) -> str:
-    """Mark the target as being filled from this source and return the source's identity, the id of its first event.
-
-    Raises Conflict if the target has content other than from an interrupted move of the same source.
-    """
+    """Mark the target as being filled from this source and return the source's identity, the id of its first event."""
+    # Raises Conflict if the target has content other than from an interrupted move of the same source.
     if source.db.place == target.db.place:
         raise Conflict("A store cannot be moved into itself.")
     identity = str(value(source.db, "select id from events order by seq limit 1", default=""))
@@ -165,15 +156,12 @@ def _copy(source: Database, target: Database, table: Table, progress: Progress, 
 
 
 def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iterator[list[Row]]:
-    """Yield pages of the rows after a key, or of all rows, in the order of their keys."""
-    key = ", ".join(table.key)
-    names = ", ".join(table.columns)
+    key, names = ", ".join(table.key), ", ".join(table.columns)
     behind = f"where ({key}) > ({', '.join(f':after{place}' for place in range(len(table.key)))})"
     while True:
         given = {f"after{place}": value for place, value in enumerate(after or ())}
         sql = f"select {names} from {table.name} {behind if after else ''} order by {key} limit {PAGE}"
-        rows = list(db.query(sql, given))
-        if not rows:
+        if not (rows := list(db.query(sql, given))):
             return
         yield rows
         after = tuple(rows[-1][place] for place in range(len(table.key)))

@@ -1,8 +1,6 @@
-"""Recover a damaged store: every event that is still intact, and the rows of the tables outside the journal.
-
-SQLite stops at a bad page and cannot reach anything below a bad inner page. So pages are read one by one
-(`Pages`), events are recognised by the shape of their rows on any page, and each one is checked.
-"""
+"""Recover a damaged store: every event that is still intact, and the rows of the tables outside the journal."""
+# SQLite stops at a bad page and cannot reach anything below a bad inner page. So pages are read one by one (`Pages`),
+# events are recognised by the shape of their rows on any page, and each one is checked.
 
 import re
 import struct
@@ -36,12 +34,15 @@ PAGE = 4096  # bytes; the page size of our files, used if the header cannot be r
 HEADER = b"SQLite format 3\x00"
 _INDEX_INSIDE, _TABLE_INSIDE, _INDEX_LEAF, _TABLE_LEAF = 2, 5, 10, 13
 _FRAME = 24
-_LENGTHS = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # bytes of numbers, by their kind
-DEEPEST = 40
-
-
-class _Bad(ValueError):
-    """Bytes that do not follow the file format."""
+_LENGTHS = dict(enumerate((0, 1, 2, 3, 4, 6, 8, 8, 0, 0)))  # bytes of numbers, by their kind
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
+# Copied as they are; settings and counters are merged into those of the new store, and the queue of vectors is made again.
+BESIDE_JOURNAL = tuple(
+    table
+    for table in (*GROWING, *CHANGING, *KEYS)
+    if table.name not in ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
+)
+_COUNTERS = {"seq": ("events", "seq")} | {name: (name, "number") for name in "projects chunks outputs failures".split()}
 
 
 @dataclass(slots=True)
@@ -53,63 +54,48 @@ class Pages:
     log: dict[int, bytes] = field(default_factory=dict)
     bad: set[int] = field(default_factory=set)
 
-    @property
-    def count(self) -> int:
-        """The number of pages, those only in the log included."""
-        return max(len(self.body) // self.size, max(self.log, default=0))
-
     def page(self, number: int) -> bytes:
-        """Return one page; numbers start at 1. Raises `_Bad` if there is no such page."""
+        """Return one page, empty if there is none; numbers start at 1."""
         if number in self.log:
             return self.log[number]
-        start = (number - 1) * self.size
-        if number < 1 or start + self.size > len(self.body):
-            raise _Bad
-        return self.body[start : start + self.size]
+        start, end = (number - 1) * self.size, number * self.size
+        return self.body[start:end] if 0 < end <= len(self.body) else b""
 
-    def rows(self, root: int) -> Iterator[Cell]:
+    def rows(self, root: int, seen: set[int] | None = None) -> Iterator[Cell]:
         """Yield the rows of a table or the entries of an index, from its root page down; bad pages are skipped."""
-        yield from self._walk(root, set(), 0)
+        seen, waiting = set[int]() if seen is None else seen, [root]
+        while waiting:
+            number = waiting.pop()
+            page = self.page(number)
+            if not page or number in seen:
+                self.bad.add(number)
+                continue
+            seen.add(number)
+            start = _start(number)
+            kind = page[start]
+            if kind in (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INSIDE):
+                yield from self._cells(number, page)
+            elif kind != _TABLE_INSIDE:
+                self.bad.add(number)
+            if kind in (_TABLE_INSIDE, _INDEX_INSIDE):  # the last child is named in the page's header
+                below = [int.from_bytes(page[at : at + 4]) for at in (*self._pointers(number, page), start + 8)]
+                waiting += reversed(below)
 
     def loose(self) -> Iterator[Cell]:
         """Yield the rows of every page that looks like a leaf of a table, whichever table that is."""
-        for number in range(1, self.count + 1):
-            page = self._page_or_none(number)
+        for number in range(1, max(len(self.body) // self.size, *self.log, 0) + 1):
+            page = self.page(number)
             if page and page[_start(number)] == _TABLE_LEAF:
                 yield from self._cells(number, page)
 
-    def _walk(self, number: int, seen: set[int], depth: int) -> Iterator[Cell]:
-        page = self._page_or_none(number)
-        if page is None or number in seen or depth > DEEPEST:
-            self.bad.add(number)
-            return
-        seen.add(number)
-        kind = page[_start(number)]
-        if kind in (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INSIDE):
-            yield from self._cells(number, page)
-        elif kind != _TABLE_INSIDE:
-            self.bad.add(number)
-        if kind in (_TABLE_INSIDE, _INDEX_INSIDE):
-            start = _start(number)
-            for at in (*self._pointers(number, page), start + 8):  # the last child is named in the page's header
-                yield from self._walk(int.from_bytes(page[at : at + 4], "big"), seen, depth + 1)
-
-    def _page_or_none(self, number: int) -> bytes | None:
-        try:
-            return self.page(number)
-        except _Bad:
-            return None
-
     def _pointers(self, number: int, page: bytes) -> Iterator[int]:
         start = _start(number)
-        inside = page[start] in (_TABLE_INSIDE, _INDEX_INSIDE)
-        first = start + (12 if inside else 8)
-        count = int.from_bytes(page[start + 3 : start + 5], "big")
+        first = start + (12 if page[start] in (_TABLE_INSIDE, _INDEX_INSIDE) else 8)
+        count = int.from_bytes(page[start + 3 : start + 5])
         if first + 2 * count > len(page):
             self.bad.add(number)
             return
-        for place in range(count):
-            at = int.from_bytes(page[first + 2 * place : first + 2 * place + 2], "big")
+        for at in struct.unpack_from(f">{count}H", page, first):
             if first + 2 * count <= at < len(page) - 3:
                 yield at
             else:
@@ -119,28 +105,26 @@ class Pages:
         kind = page[_start(number)]
         for start in self._pointers(number, page):
             try:
-                at = start + (4 if kind == _INDEX_INSIDE else 0)
-                length, at = _varint(page, at)
+                length, at = _varint(page, start + (4 if kind == _INDEX_INSIDE else 0))
                 rowid, at = _varint(page, at) if kind == _TABLE_LEAF else (0, at)
                 yield rowid, _columns(self._payload(kind, page, at, length))
-            except (ValueError, LookupError, struct.error):
+            except (ValueError, LookupError):
                 self.bad.add(number)
 
     def _payload(self, kind: int, page: bytes, at: int, length: int) -> bytes:
-        """Return the bytes of a row, including those on overflow pages."""
         most = self.size - 35 if kind == _TABLE_LEAF else (self.size - 12) * 64 // 255 - 23
         if length > len(self.body) + self.size * len(self.log):
-            raise _Bad
+            raise ValueError
         if length <= most:
             return page[at : at + length]
         least = (self.size - 12) * 32 // 255 - 23
         here = least + (length - least) % (self.size - 4)
         here = here if here <= most else least
-        parts, left = [page[at : at + here]], length - here
-        following = int.from_bytes(page[at + here : at + here + 4], "big")
+        parts, left, more = [page[at : at + here]], length - here, page[at + here :]
         while left > 0:
-            more = self.page(following)
-            following = int.from_bytes(more[:4], "big")
+            more = self.page(int.from_bytes(more[:4]))
+            if not more:
+                raise ValueError
             parts.append(more[4 : 4 + min(left, self.size - 4)])
             left -= self.size - 4
         return b"".join(parts)
@@ -152,7 +136,7 @@ def read_pages(path: Path) -> Pages:
         body = mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
     wal = path.with_name(path.name + "-wal")
     logged, log = _log(read_regular(wal) if wal.exists() else b"")
-    declared = int.from_bytes(body[16:18], "big") if body[:16] == HEADER else 0
+    declared = int.from_bytes(body[16:18]) if body[:16] == HEADER else 0
     declared = 65536 if declared == 1 else declared
     size = declared if 512 <= declared <= 65536 and not declared & (declared - 1) else logged
     return Pages(size=size, body=body, log=log if size == logged else {})
@@ -160,14 +144,13 @@ def read_pages(path: Path) -> Pages:
 
 def _log(wal: bytes) -> tuple[int, dict[int, bytes]]:
     """Return the page size and the newest committed version of each page in a write-ahead log."""
-    if len(wal) < 32 or int.from_bytes(wal[:4], "big") & ~1 != 0x377F0682:
+    if len(wal) < 32 or int.from_bytes(wal[:4]) & ~1 != 0x377F0682:
         return PAGE, {}
-    size, order = int.from_bytes(wal[8:12], "big"), ">" if wal[3] & 1 else "<"
+    size, order = int.from_bytes(wal[8:12]), ">" if wal[3] & 1 else "<"
     sums = _sums(wal[:24], (0, 0), order)
     if size < 512 or sums != struct.unpack(">II", wal[24:32]):
         return PAGE, {}
-    kept: dict[int, bytes] = {}
-    waiting: dict[int, bytes] = {}
+    kept, waiting = dict[int, bytes](), dict[int, bytes]()
     for at in range(32, len(wal) - _FRAME - size + 1, _FRAME + size):
         head, page = wal[at : at + _FRAME], wal[at + _FRAME : at + _FRAME + size]
         sums = _sums(page, _sums(head[:8], sums, order), order)
@@ -176,8 +159,7 @@ def _log(wal: bytes) -> tuple[int, dict[int, bytes]]:
         number, commit = struct.unpack(">II", head[:8])
         waiting[number] = page
         if commit:
-            kept |= waiting
-            waiting = {}
+            kept, waiting = kept | waiting, {}
     return size, kept
 
 
@@ -205,15 +187,16 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
 
 
 def _columns(payload: bytes) -> tuple[Value, ...]:
-    """Return the columns of a row; raise `_Bad` unless they use up the payload exactly."""
+    """Return the columns of a row; raise ValueError unless they use up the payload exactly."""
     end, at = _varint(payload, 0)
     values, place = list[Value](), end
     while at < end:
         kind, at = _varint(payload, at)
         length = (kind - 12) // 2 if kind >= 12 else _LENGTHS[kind]
         part = payload[place : place + length]
+        place += length
         if len(part) < length:
-            raise _Bad
+            raise ValueError
         match kind:
             case 0:
                 values.append(None)
@@ -222,24 +205,12 @@ def _columns(payload: bytes) -> tuple[Value, ...]:
             case 7:
                 values.append(float(struct.unpack(">d", part)[0]))
             case _ if kind < 12:
-                values.append(int.from_bytes(part, "big", signed=True))
+                values.append(int.from_bytes(part, signed=True))
             case _:
                 values.append(part.decode() if kind % 2 else part)
-        place += length
     if place != len(payload):
-        raise _Bad
+        raise ValueError
     return tuple(values)
-
-
-_WIDTHS = (9, 10)  # columns of an event without and with a checksum
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
-# Copied as they are; settings and counters are merged into those of the new store, and the queue of vectors is made again.
-BESIDE_JOURNAL = tuple(
-    table
-    for table in (*GROWING, *CHANGING, *KEYS)
-    if table.name not in ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
-)
-_COUNTERS = {"seq": ("events", "seq")} | {name: (name, "number") for name in "projects chunks outputs failures".split()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +230,6 @@ class Saved:
 
 @dataclass(slots=True)
 class _Found:
-    """What was read from the pages of a damaged file."""
-
     pages: Pages
     roots: dict[str, int] = field(default_factory=dict)
     events: dict[str, tuple[int, Event]] = field(default_factory=dict)
@@ -274,11 +243,10 @@ class _Found:
 def salvage(damaged: Path, target: Path) -> Saved:
     """Create a new store at `target` from what can be read of a damaged one, which is not changed."""
     found = _Found(read_pages(damaged))
-    # The root page of each table and index that the schema page still lists.
-    schema = [values for _, values in found.pages.rows(1) if len(values) == 5]
-    found.roots = {
-        name: root for _, name, _, root, _ in schema if isinstance(name, str) and isinstance(root, int) and root > 0
-    }
+    for _, values in found.pages.rows(1):  # the table of contents
+        match values:
+            case (_, str(name), _, int(root), _) if root > 0:
+                found.roots[name] = root
     settings = {values[0]: values[1] for _, values in found.rows("settings") if len(values) == 2}
     check_schema(str(settings.get("schema", "")))
     _gather(found)
@@ -340,10 +308,10 @@ def _indexed(found: _Found) -> Iterator[tuple[int, str, str]]:
 
 
 def _event(values: Sequence[Value]) -> Event | None:
-    """Return the event in a row, None if the row is no event or a part of it is invalid."""
-    if len(values) not in _WIDTHS or values[0] is not None or not all(isinstance(value, str) for value in values[1:9]):
+    texts = [value for value in values[1:9] if isinstance(value, str)]
+    if len(values) not in (9, 10) or values[0] is not None or len(texts) < 8:  # the last column is the checksum
         return None
-    key, about, verb, at, actor, name, session, data = (str(value) for value in values[1:9])
+    key, about, verb, at, actor, name, session, data = texts
     if verb not in VERBS or actor not in get_args(ActorKind) or _UNPRINTED.search(about + name + session):
         return None
     try:
@@ -360,7 +328,6 @@ def _event(values: Sequence[Value]) -> Event | None:
 
 
 def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
-    """Copy the tables outside the journal row by row; return the number of rows by table."""
     counts: dict[str, int] = {}
     for table in (table for table in BESIDE_JOURNAL if table.name in found.roots):
         counts[table.name] = 0
@@ -379,13 +346,14 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
     for name, text in settings.items():
         if name != "schema" and isinstance(name, str) and isinstance(text, str):
             store.note(name, text)
-    counters = [values for _, values in found.rows("counters") if len(values) == 2]
-    for name, (table, column) in _COUNTERS.items():
-        counters.append((name, int(value(store.db, f"select coalesce(max({column}), 0) from {table}"))))
     sql = "update counters set value = max(value, :least) where name = :name"
-    for counter, least in counters:
-        if isinstance(counter, str) and isinstance(least, int):
-            store.db.execute(sql, {"name": counter, "least": least})
+    for _, values in found.rows("counters"):
+        match values:
+            case (str(name), int(least)):
+                store.db.execute(sql, {"name": name, "least": least})
+    for name, (table, column) in _COUNTERS.items():
+        least = int(value(store.db, f"select coalesce(max({column}), 0) from {table}"))
+        store.db.execute(sql, {"name": name, "least": least})
     store.db.execute(
         "update projects set records = max(records, coalesce((select max(number) from entries "
         f"where number >> {PROJECT_BITS} = projects.number), 0) & {(1 << PROJECT_BITS) - 1})"
@@ -396,7 +364,6 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
 
 
 def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:
-    """Yield the memories whose stored record differs from its events, with none known lost: one side is damaged."""
     for _, values in found.rows("records"):
         try:
             former = record_from_json(parse_json(str(values[-1])))

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from holdfast.engine.languages import FOREIGN, STOP
-from holdfast.engine.tokens import STOP_STEMS, tokens
+from holdfast.engine.tokens import FOREIGN, STOP, STOP_STEMS, tokens
 from holdfast.model.patterns import lazy, tables
 from holdfast.model.query import Past
 
@@ -40,7 +39,7 @@ _PERIODS = [
     for back, words in _TABLES[unit]
 ]
 _ASKING = STOP | FOREIGN | frozenset(_TABLES["asking"][0][1].split())
-_DECIDED, _LEARNED, _HOW, _NEWEST, _NOW, _PAST_STATE, _AT_FIRST, _BEFORE, _WAS = (
+DECIDED, _LEARNED, _HOW, _NEWEST, NOW, _PAST_STATE, _AT_FIRST, _BEFORE, _WAS = (
     lazy("|".join(pattern for _, pattern in _TABLES[name]))
     for name in "decided learned how newest now past_state at_first before was".split()
 )
@@ -105,27 +104,22 @@ def dates_in(text: str, now: str = "") -> Dates:
     )
 
 
-def asks_for_decision(text: str) -> bool:
-    """True if a question asks what was decided."""
-    return bool(_DECIDED.search(text.lower()))
-
-
 def listing_in(text: str, dates: Dates) -> Listing | None:
     """Return what a question lists that names only a time or a kind, such as “what did we decide last week?”, else None."""
     low = text.lower().replace("what's", "what")
     if _HOW.search(low):
         return None
-    asks = _DECIDED.search(low), _LEARNED.search(low)
+    asks = DECIDED.search(low), _LEARNED.search(low)
     for phrase in sorted(dates.named, key=len, reverse=True):
         low = low.replace(phrase, " ")
     rest = [word for word in _PLAIN.findall(low) if word not in _ASKING]
-    if any(not _DECIDED.match(word) and not _LEARNED.match(word) for word in rest):
-        return None
-    if not any(asks) and not dates.named and not _NEWEST.search(low):
+    if any(not DECIDED.match(word) and not _LEARNED.match(word) for word in rest):
         return None
     if asks[0]:
         return Listing(kinds=("decision",), name="decision")
-    return Listing(kinds=LESSONS, name="lesson") if asks[1] else Listing()
+    if asks[1]:
+        return Listing(kinds=LESSONS, name="lesson")
+    return Listing() if dates.named or _NEWEST.search(low) else None
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:
@@ -137,11 +131,6 @@ def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> P
     if _AT_FIRST.search(low):
         return Past(first=True)
     return Past() if _PAST_STATE.search(low) else None
-
-
-def is_about_now(text: str) -> bool:
-    """True if a question asks for the current state of something."""
-    return bool(_NOW.search(text.lower()))
 
 
 def _periods(low: str, now: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
@@ -181,24 +170,18 @@ def named(text: str, authors: Iterable[str]) -> dict[str, str]:
     found = dict[str, str]()
     for author in authors:
         short = next((word for word in capitalized if author.lower().startswith(word.lower())), "")
-        if (parts := set(tokens(author))) and parts <= words:
-            found[author] = author
-        elif short:
-            found[author] = short
+        if called := author if (parts := set(tokens(author))) and parts <= words else short:
+            found[author] = called
     return found
 
 
 def exact_in(text: str) -> tuple[str, ...]:
-    """Return what a question names exactly, as it stands in the index: quoted phrases, identifiers, paths and codes.
-
-    None if the question is long: in a pasted text each of them says little.
-    """
-    if len(text.split()) > LONGEST_EXACT:
+    """Return what a question names exactly, as it stands in the index: quoted phrases, identifiers, paths and codes."""
+    if len(text.split()) > LONGEST_EXACT:  # in a pasted text each of them says little
         return ()
     quoted = [tokens(phrase) for phrase in _QUOTED.findall(text)]
     whole = [tokens(name)[-1:] for name in _CODE_NAME.findall(text)]
-    patterns = dict.fromkeys("".join(f" {word} " for word in words) for words in (*quoted, *whole) if words)
-    return tuple(patterns)
+    return tuple(dict.fromkeys("".join(f" {word} " for word in words) for words in (*quoted, *whole) if words))
 
 
 def object_of(plan: str) -> str:
@@ -209,8 +192,6 @@ def object_of(plan: str) -> str:
 
 def without(text: str, names: Iterable[str]) -> str:
     """Return a question without these names; unchanged if nothing else would be left."""
-    names = list(names)
-    if not names:
-        return text
-    bare = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})(?:['’]s)?(?!\w)", "", text, flags=re.IGNORECASE)
+    parts = "|".join(map(re.escape, names))
+    bare = re.sub(rf"\b(?:{parts})(?:['’]s)?(?!\w)", "", text, flags=re.IGNORECASE) if parts else ""
     return " ".join(bare.split()) or text

@@ -1,7 +1,5 @@
-"""Search by words and by vectors, score the candidates exactly, and add signals from sessions, authors and dates.
-
-The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
-"""
+"""Search by words and by vectors, score the candidates exactly, and add signals from sessions, authors and dates."""
+# The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,11 +8,10 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from holdfast.engine.languages import FOREIGN, is_foreign
 from holdfast.engine.search import question as questions
 from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
 from holdfast.engine.store import Store
-from holdfast.engine.tokens import query_terms, tokens
+from holdfast.engine.tokens import FOREIGN, is_foreign, query_terms, tokens
 from holdfast.engine.views import records
 from holdfast.engine.views.words import Span, bodies
 from holdfast.model.ports import Encoded
@@ -98,12 +95,9 @@ class Candidate:
     def fit(self) -> float:
         """How well it answers, from 0 to 1: the same for the same question and text, whatever else is stored."""
         known = ((FIT_WORDS, self.coverage), (FIT_MEANING, self.meaning), (FIT_TOKENS, self.tokens))
-        own = total = 0.0
-        for share, value in known:
-            if value is not None:
-                own += share * min(value, 1.0)
-                total += share
-        return min(1.0, own / total + FIT_DATE * self.date / DATE)
+        there = [(share, min(value, 1.0)) for share, value in known if value is not None]
+        own = sum([share * value for share, value in there]) / sum([share for share, _ in there])
+        return min(1.0, own + FIT_DATE * self.date / DATE)
 
     @property
     def why(self) -> dict[str, float]:
@@ -117,34 +111,28 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
     """Return the question without the authors it names, and these authors; unchanged if fewer than two wrote here."""
     everybody = records.authors(store.db)
     mentioned = questions.named(text, everybody)
-    if not mentioned or len(everybody) < 2:
-        return text, frozenset()
-    here = [name for name in everybody if any(records.wrote(store.db, name, *span) for span in spans)]
-    if len(here) < 2:
-        return text, frozenset()
-    people = frozenset(mentioned) & frozenset(here)
+    asked = everybody if mentioned and len(everybody) > 1 else ()
+    here = [name for name in asked if any(records.wrote(store.db, name, *span) for span in spans)]
+    people = frozenset(mentioned) & frozenset(here if len(here) > 1 else ())
     return questions.without(text, [mentioned[name] for name in people]), people
 
 
 def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     """Return the parsed question for a search by words; the caller adds a vector to search by meaning too."""
-    dates = questions.dates_in(text, now)
+    dates, foreign, low = questions.dates_in(text, now), is_foreign(text), text.lower()
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
-    words, foreign = query_terms(bare), is_foreign(text)
-    if foreign:
-        structure |= _foreign_stems()
-    kept = tuple(word for word in words if word not in structure) or tuple(words)
-    periods = dates.spans(now)
+    structure |= _foreign_stems() if foreign else frozenset()
+    words, periods = query_terms(bare), dates.spans(now)
     past = questions.past_asked_for(text, periods, now)
     return Question(
-        words=kept,
+        words=tuple(word for word in words if word not in structure) or tuple(words),
         people=people,
         exact=questions.exact_in(text),
         dates=dates,
         periods=periods,
-        is_about_now=questions.is_about_now(text) and past is None,
+        is_about_now=past is None and bool(questions.NOW.search(low)),
         past=past,
-        asks_for_decision=questions.asks_for_decision(text),
+        asks_for_decision=bool(questions.DECIDED.search(low)),
         listing=None if people else questions.listing_in(text, dates),
         is_foreign=foreign,
     )
@@ -167,32 +155,18 @@ def search(
     if codes is not None and question.encoded is not None:
         meant = codes.nearest(question.encoded.vector, spans, allowed=allowed)
     found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
-    few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few records: score each of them
-    under_way = _Search(
-        store=store,
-        question=question,
-        spans=spans,
-        allowed=allowed,
-        codes=codes,
-        found=found,
-        meant=meant,
-        means=frequencies.mean_lengths(spans),
-        exact=FEW if few else exact,
-        people=[f" {word} " for name in question.people for word in tokens(name)[:1]],
-    )
+    few = allowed if allowed is not None and len(allowed) <= FEW else None  # so few records: score each of them
+    means, exact = frequencies.mean_lengths(spans), exact if few is None else FEW
+    under_way = _Search(store, question, spans, allowed, codes, found, meant, means, exact)
     dated = records.written_in(store.db, question.periods, spans, most) if question.periods else ()
-    under_way.consider(
-        allowed if allowed is not None and few else dict.fromkeys((*found.found, *islice(meant, most), *dated))
-    )
+    under_way.consider(dict.fromkeys((*found.found, *islice(meant, most), *dated)) if few is None else few)
     under_way.lend()
     under_way.heed()
     return sorted(under_way.candidates.values(), key=lambda one: -one.score), found
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Search:
-    """The state of one search: what words and vectors found, and the candidates so far."""
-
     store: Store
     question: Question
     spans: Sequence[Span]
@@ -202,7 +176,6 @@ class _Search:
     meant: Mapping[int, float]
     means: tuple[float, float]
     exact: int
-    people: Sequence[str]  # the first names of people that the question names, as in the index
     candidates: dict[int, Candidate] = field(default_factory=dict)
     places: dict[int, records.Place] = field(default_factory=dict)
 
@@ -213,38 +186,29 @@ class _Search:
         meaning = self._meaning(shown)
         # The look-up gives a rough word score; only the most promising records are scored exactly.
         weight = sum(self.found.idf.values()) or 1.0
-        share = {number: (1 - ROUGH_MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
-        rough = {number: share[number] + ROUGH_MEANING * meaning.get(number, 0.0) for number in shown}
+        said = {number: (1 - ROUGH_MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
+        rough = {number: said[number] + ROUGH_MEANING * meaning.get(number, 0.0) for number in shown}
         best = heapq.nlargest(self.exact, shown, key=rough.__getitem__)
-        tokens = self._tokens(best)
+        similarities, patterns = self._tokens(best), self.question.exact
+        people = [f" {word} " for name in self.question.people for word in tokens(name)[:1]]
         for number, body in bodies(self.store.db, best).items():
             words, coverage = fit(body, self.found.idf, self.means)
+            text, _, labels = body.rpartition("\n")  # the author is among the labels
+            has_all = coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS
+            share = min(1.0, words) if has_all else sum(one in body for one in patterns) / max(1, len(patterns))
             self.candidates[number] = Candidate(
                 number=number,
                 words=words,
                 meaning=meaning.get(number),
-                tokens=tokens.get(number),
+                tokens=similarities.get(number),
                 coverage=coverage,
-                person=self._named(body),
-                exact=EXACTLY * self._exactness(body, words, coverage),
+                person=SPEAKER
+                if any(one in labels for one in people)
+                else SUBJECT * any(one in text for one in people),
+                exact=EXACTLY * share,
             )
 
-    def _named(self, body: str) -> float:
-        """Return what a record gets for the people that the question names; its author is among its labels."""
-        text, _, labels = body.rpartition("\n")
-        if any(name in labels for name in self.people):
-            return SPEAKER
-        return SUBJECT * any(name in text for name in self.people)
-
-    def _exactness(self, body: str, words: float, coverage: float) -> float:
-        """Return 1 if a record of usual length has all words of the question, else its share of what is named exactly."""
-        if coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS:
-            return min(1.0, words)
-        patterns = self.question.exact
-        return sum(pattern in body for pattern in patterns) / len(patterns) if patterns else 0.0
-
     def _tokens(self, numbers: Collection[int]) -> dict[int, float]:
-        """Return the score word by word of records that have vectors of words."""
         encoded = self.question.encoded
         if encoded is None or encoded.tokens is None:
             return {}
@@ -288,7 +252,7 @@ class _Search:
     def heed(self) -> None:
         """Weigh candidates about the people, or written on the dates, that the question names."""
         dates, candidates = self.question.dates, self.candidates.values()
-        if self.people:
+        if self.question.people:
             best = max((one.base for one in candidates), default=0.0) or 1.0
             for candidate in candidates:
                 candidate.person *= candidate.base / best
@@ -298,7 +262,6 @@ class _Search:
                 candidate.date = DATE * dates.match(self.places[candidate.number].created_at)
 
     def _place(self, numbers: Iterable[int]) -> None:
-        """Load the place of the records whose place is not loaded yet."""
         if unknown := [number for number in numbers if number not in self.places]:
             self.places |= records.places(self.store.db, unknown, max(NEAR))
 

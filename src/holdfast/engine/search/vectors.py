@@ -1,10 +1,9 @@
-"""Search by vectors: of passages in memory (SQLite) or on the server (PostgreSQL), and word by word.
-
-In memory the sign bits of all vectors are compared, then the float16 values of the nearest. PostgreSQL does the same in an
-index, or follows its HNSW graph if there are many records.
-"""
+"""Search by vectors: of passages in memory (SQLite) or on the server (PostgreSQL), and word by word."""
+# In memory the sign bits of all vectors are compared, then the float16 values of the nearest. PostgreSQL does the same
+# in an index, or follows its HNSW graph if there are many records.
 
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,8 +28,6 @@ MORE = 2  # factor on `first_look`: it expects passages, but here only the lower
 
 @dataclass(slots=True)
 class _Held:
-    """The cached codes of one span, complete up to a stamp: a column for each vector."""
-
     stamp: int = -1
     numbers: Any = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     codes: Any = None
@@ -68,19 +65,14 @@ class Codes:
     def _catch_up(self, spans: Sequence[Span]) -> None:
         """Read the codes added since the last update, and the current stamp, in one statement so that they agree."""
         olds = [self.held.setdefault(span, _Held()) for span in spans]
-        given = {
-            "low": [low for low, _ in spans],
-            "high": [high for _, high in spans],
-            "stamp": [old.stamp for old in olds],
-        }
-        params = {f"{name}{place}": value for name, some in given.items() for place, value in enumerate(some)}
-        rows = self.db.query(_codes_since(tuple(old.stamp < 0 for old in olds)), params)
-        parts: dict[int, list[Row]] = {}
-        for row in rows:
-            parts.setdefault(row[0], []).append(row)
+        params, parts = dict[str, int](), defaultdict[int, list[Row]](list)
+        for place, ((low, high), old) in enumerate(zip(spans, olds, strict=True)):
+            params |= {f"low{place}": low, f"high{place}": high, f"stamp{place}": old.stamp}
+        for row in self.db.query(_codes_since(tuple(old.stamp < 0 for old in olds)), params):
+            parts[row[0]].append(row)
         stamp = int(parts[-1][0][1])
         for place, old in enumerate(olds):
-            if fresh := parts.get(place):
+            if fresh := parts[place]:
                 old.numbers = np.append(old.numbers, [row[1] for row in fresh])
                 codes = np.frombuffer(b"".join(row[2] for row in fresh), dtype=np.uint64).reshape(len(fresh), -1).T
                 old.codes = np.ascontiguousarray(codes if old.codes is None else np.hstack((old.codes, codes)))
@@ -123,10 +115,8 @@ def first_look(passages: int) -> int:
 
 
 def code_of(vectors: Any, center: Any) -> Any:
-    """Return the sign bits of vectors relative to a centre, packed into whole 64-bit words.
-
-    Without the centre many bits would be the same for all texts, because their vectors point in a similar direction.
-    """
+    """Return the sign bits of vectors relative to a centre, packed into whole 64-bit words."""
+    # Without the centre many bits would be the same for all texts, because their vectors point in a similar direction.
     bits = np.packbits(np.asarray(vectors) > center, axis=-1)
     spare = -bits.shape[-1] % 8
     padded = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, spare)]) if spare else bits
@@ -144,15 +134,12 @@ class Neighbours:
         self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
         """Return the records that were compared with a unit vector, each with the cosine of its best passage, best first."""
-        asked = {"vector": _halves(vector)}
-        rows: list[Row] = []
+        asked = {"vector": Halves(np.asarray(vector, dtype=np.float16).tobytes())}
         if allowed is not None:
-            rows += (
-                self.db.query(_SQL["among"], asked | {"numbers": list(allowed), "most": FOLLOWED}) if allowed else []
-            )
-            spans = ()
+            given = asked | {"numbers": list(allowed), "most": FOLLOWED}
+            return _best((row[0], row[1]) for row in (self.db.query(_SQL["among"], given) if allowed else ()))
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
-        smaller = list[dict[str, int]]()
+        rows, smaller = list[Row](), list[dict[str, int]]()
         for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
             size = int(records)
             if size > LARGE and len(vector) <= LARGEST:
@@ -167,7 +154,14 @@ class Neighbours:
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
-        rows = self.db.query(_SQL["cosines"], {"vector": _halves(vector), "numbers": list(numbers)}) if numbers else []
+        rows = (
+            self.db.query(
+                _SQL["cosines"],
+                {"vector": Halves(np.asarray(vector, dtype=np.float16).tobytes()), "numbers": list(numbers)},
+            )
+            if numbers
+            else []
+        )
         return _best((row[0], row[1]) for row in rows)
 
 
@@ -176,12 +170,7 @@ def vector_search(store: Journal, center: Any) -> Codes | Neighbours:
     return Neighbours(store.db, center) if store.db.dialect == "postgres" else Codes(store.db, center)
 
 
-def _halves(vector: Any) -> Halves:
-    return Halves(np.asarray(vector, dtype=np.float16).tobytes())
-
-
 def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
-    """Return the best value of each record, the best first."""
     found: dict[int, float] = {}
     for number, value in passages:
         found[number] = max(value, found.get(number, -1.0))
@@ -189,10 +178,8 @@ def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
 
 
 def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[int]) -> dict[int, float]:
-    """Return the similarity of a question to the best passage of each record that has vectors of words.
-
-    It is the weighted mean, over the question's words, of the cosine of the most similar word of the passage.
-    """
+    """Return the similarity of a question to the best passage of each record that has vectors of words."""
+    # It is the weighted mean, over the question's words, of the cosine of the most similar word of the passage.
     if not len(tokens) or not numbers:
         return {}
     rows = [row for row in tokens_of(db, numbers) if row[1]]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.engine.database import Database, Dialect, insert, statements
+from holdfast.engine.database import Database, Dialect, statements
 from holdfast.model.event import Event
 from holdfast.model.record import Entry as Entry
 
@@ -34,10 +34,9 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """Tables and the function that fills them; applied again for the same records it leaves the same rows.
+    """Tables and the function that fills them; applied again for the same records it leaves the same rows."""
 
-    The file `name.sql` beside its module creates the tables. A higher version makes the store rebuild them.
-    """
+    # The file `name.sql` beside its module creates the tables. A higher version makes the store rebuild them.
 
     name: str
     version: int
@@ -57,11 +56,3 @@ class View:
 def view_of(version: int) -> Callable[[Callable[[Database, Batch], None]], View]:
     """Declare the function that fills some tables: a decorator that makes it a view of the same name."""
     return lambda apply: View(apply.__name__, version, apply)
-
-
-def recreate(db: Database, view: View) -> None:
-    """Drop a view's tables and create them again, empty."""
-    for table in view.tables:
-        db.drop_table(table)
-    db.script(view.schema)
-    insert(db, "views", [{"name": view.name, "version": view.version}], replacing="name")

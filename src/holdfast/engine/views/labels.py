@@ -17,12 +17,10 @@ def labels(db: Database, batch: Batch) -> None:
     rows = [
         {"facet": facet, "value": value, "number": entry.number}
         for entry in batch.entries
-        for facet, values in (
-            ("scope", entry.record.scopes),
-            ("tag", entry.record.tags),
-            ("branch", filter(None, (entry.record.origin.branch,))),
-        )
+        for record in [entry.record]
+        for facet, values in (("scope", record.scopes), ("tag", record.tags), ("branch", [record.origin.branch]))
         for value in values
+        if value
     ]
     insert(db, "labels", rows, keeping="facet, value, number")
 

@@ -38,10 +38,9 @@ def around(store: Journal, record_id: str) -> list[Arrow]:
 def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
     """Return the outgoing and incoming links of each record, with the record at the other end if the store has it."""
     found: dict[str, list[tuple[Arrow, Record | None]]] = {one: [] for one in ids}
-    for record_id, doc, *link in store.db.query(_SQL["others"], {"ids": list(found)}):
-        found[record_id].append((Arrow(*link), parsed(doc) if doc else None))
-    for arrows in found.values():
-        arrows.sort(key=lambda one: one[0])
+    rows = store.db.query(_SQL["others"], {"ids": list(found)})
+    for arrow, record_id, doc in sorted((Arrow(*row[2:]), row[0], row[1] or "") for row in map(tuple, rows)):
+        found[record_id].append((arrow, parsed(doc) if doc else None))
     return found
 
 

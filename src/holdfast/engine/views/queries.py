@@ -1,8 +1,9 @@
 """Queries over several views: what ranking needs besides texts, records for the health report, and ids of other systems."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from holdfast.engine.database import Queries, Row, column, stored, value
 from holdfast.engine.journal import FOLDING_ONLY, Journal
@@ -12,17 +13,23 @@ from holdfast.engine.views.usage import COLUMNS
 from holdfast.model.event import LOCAL, Event, by_record
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
+from holdfast.model.text import texts_of
 
 _NO_COUNTS = ", ".join("0" for _ in COLUMNS)
 _SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY, columns=", ".join(COLUMNS), none=_NO_COUNTS)
+Trouble = Literal["cold", "dead", "contradicted", "unverified", "stale"]
+# The part of the SQL that names the tables of a trouble, else `records`; its condition has the name of the trouble.
+_TABLES = {"cold": "all", "dead": "used", "contradicted": "used"}
+SHORTEST, LONGEST = 4, 500  # characters of an id; a database refuses patterns of any length
+MOST = 20
+_ESCAPES = str.maketrans({char: f"!{char}" for char in "!%_"})  # for `like`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingData:
-    """By record id: usage, changes of trust, recent outcomes of scars, and the records that contradict it.
+    """By record id: usage, changes of trust, recent outcomes of scars, and the records that contradict it."""
 
-    And how records from elsewhere arrived, with what was decided about it, and which records are superseded or hot.
-    """
+    # And how records from elsewhere arrived, with what was decided about it, and which records are superseded or hot.
 
     usage: Mapping[str, Usage] = field(default_factory=dict)
     trust: Mapping[str, list[float]] = field(default_factory=dict)
@@ -38,67 +45,47 @@ def ranking_data(
 ) -> RankingData:
     """Return the ranking data of records: outcomes since an instant only for `scars`, arrivals only for `shared`."""
     given = {"ids": [*ids], "scars": [*scars], "shared": [*shared], "since": since}
-    parts: dict[str, list[Row]] = {}
+    parts = defaultdict[str, list[Row]](list)
     for row in store.db.query(_SQL["ranking"], given) if ids else ():
-        parts.setdefault(row["part"], []).append(row)
+        parts[row["part"]].append(row)
+    arrivals = (
+        Event(id=row["event"], about=row["id"], verb=row["part"], at="", data=stored(row["value"], dict))
+        for verb in LOCAL
+        for row in parts[verb]
+    )
+    counts = ((row["id"], {name: row[name] for name in COLUMNS}, row["value"]) for row in parts["usage"])
     return RankingData(
-        usage={
-            row["id"]: Usage(**{name: row[name] for name in COLUMNS}, last_used_at=row["value"])
-            for row in parts.get("usage", ())
-        },
-        trust=_by_id(parts.get("trust", ()), "delta"),
-        outcomes=_by_id(parts.get("outcome", ()), "value"),
-        arrivals=by_record(
-            Event(id=row["event"], about=row["id"], verb=row["part"], at="", data=stored(row["value"], dict))
-            for verb in LOCAL
-            for row in parts.get(verb, ())
-        ),
-        contradicted=_by_id(parts.get("contradicted", ()), "value"),
-        replaced=frozenset(row["id"] for row in parts.get("replaced", ())),
-        hot=frozenset(row["id"] for row in parts.get("hot", ())),
+        usage={key: Usage(**numbers, last_used_at=last) for key, numbers, last in counts},
+        trust=_by_id(parts["trust"], "delta"),
+        outcomes=_by_id(parts["outcome"], "value"),
+        arrivals=by_record(arrivals),
+        contradicted=_by_id(parts["contradicted"], "value"),
+        replaced=frozenset(row["id"] for row in parts["replaced"]),
+        hot=frozenset(row["id"] for row in parts["hot"]),
     )
 
 
 def _by_id(rows: Collection[Row], column: str) -> dict[str, list[Any]]:
-    """Return one column of the rows of each record, in the order of their events."""
     found: dict[str, list[Any]] = {}
     for row in sorted(rows, key=lambda row: str(row["event"])):
         found.setdefault(row["id"], []).append(row[column])
     return found
 
 
-Trouble = Literal["cold", "dead", "contradicted", "unverified", "stale"]
-# The part of the SQL that names the tables of each trouble; its condition has the name of the trouble.
-_TABLES: Mapping[Trouble, str] = {
-    "cold": "all",
-    "dead": "used",
-    "contradicted": "used",
-    "unverified": "records",
-    "stale": "records",
-}
-
-
-class Tally(NamedTuple):
-    """How many active records are expected to be used again, and how many of them have each trouble."""
-
-    total: int
-    troubles: Mapping[Trouble, int]
-
-
-def tally(store: Journal, project: int, before: str) -> Tally:
-    """Count the records of a project in one pass, and those with any usage in another."""
+def tally(store: Journal, project: int, before: str) -> tuple[int, Mapping[Trouble, int]]:
+    """Count the active records of a project that are expected to be used again, and those that have each trouble."""
     given = {**within(project), "before": before}
     total, old, unverified, stale = (int(value or 0) for value in store.db.query(_SQL["tally"], given)[0])
     used, dead, contradicted = (int(value or 0) for value in store.db.query(_SQL["tally_of_used"], given)[0])
     counts: dict[Trouble, int] = {"unverified": unverified, "stale": stale}
-    return Tally(total, counts | {"cold": old - used, "dead": dead, "contradicted": contradicted})
+    return total, counts | {"cold": old - used, "dead": dead, "contradicted": contradicted}
 
 
 def ids_of(
     store: Journal, trouble: Trouble, project: int | None, before: str, limit: int, *, offset: int = 0
 ) -> tuple[str, ...]:
     """Return the ids of records with a trouble, the oldest first."""
-    chosen = f"{_SQL[_TABLES[trouble]]} and {_SQL[trouble]}"
+    chosen = f"{_SQL[_TABLES.get(trouble, 'records')]} and {_SQL[trouble]}"
     sql = f"select records.id {chosen} order by records.number limit :limit offset :offset"
     return tuple(column(store.db, sql, {**within(project), "before": before, "limit": limit, "offset": offset}))
 
@@ -118,26 +105,9 @@ def heavy(store: Journal, project: int | None, least: int, limit: int) -> list[t
     return [(row[0], row[1]) for row in store.db.query(_SQL["heavy"], given)]
 
 
-SHORTEST, LONGEST = 4, 500  # characters of an id; a database refuses patterns of any length
-MOST = 20
-
-
-def foreign_ids(record: Record) -> tuple[str, ...]:
-    """Return the foreign id of a record as stored (thread:t-1) and without prefix (t-1), and its aliases; empty if not imported."""
-    origin = record.extra.get("imported")
-    if not isinstance(origin, dict):
-        return ()
-    given, aliases = origin.get("id"), origin.get("aliases")
-    whole = str(given).lower() if isinstance(given, str | int) else ""
-    own = (whole, whole.rpartition(":")[2]) if whole else ()
-    return (*own, *(str(alias).lower() for alias in (aliases if isinstance(aliases, list) else ())))
-
-
 def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
-    """Return the records with this foreign id, else those whose foreign id starts with it; `whole` allows no prefixes.
-
-    `system` limits the result to one system. Reads every row: call it only if no id of our own matches.
-    """
+    """Return the records with this foreign id, else those whose foreign id starts with it; `whole` allows no prefixes."""
+    # `system` limits the result to one system. Reads every row: call it only if no id of our own matches.
     if len(reference) > LONGEST or (len(reference) < SHORTEST and not whole):
         return []
     wanted = reference.lower()
@@ -149,16 +119,16 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
         "numbered": f'%"imported"%"id": {escaped}%',
     }
     rows = store.db.query(_SQL["by_foreign_id"], {**patterns, "most": 10 * MOST})
-    entries = [Entry(number=row[0], record=parsed(row[1])) for row in rows]
-    found = [
-        (entry, ids)
-        for entry in entries
-        if (ids := foreign_ids(entry.record)) and system in ("", entry.record.extra["imported"].get("system"))
-    ]
-    same = [entry for entry, ids in found if wanted in ids]
+    found: list[tuple[Entry, list[str]]] = []
+    for number, doc in rows:
+        origin = (record := parsed(doc)).extra.get("imported")
+        if isinstance(origin, dict) and system in ("", origin.get("system")):
+            given, aliases = origin.get("id"), origin.get("aliases")
+            key = str(given).lower() if isinstance(given, str | int) else ""
+            # As stored (thread:t-1) and without its prefix (t-1).
+            names = [key, key.rpartition(":")[2], *map(str.lower, texts_of(aliases))]
+            found.append((Entry(number=number, record=record), names))
+    same = [entry for entry, names in found if wanted in names]
     if same or whole:
         return same
-    return [entry for entry, ids in found if any(one.startswith(wanted) for one in ids)][:MOST]
-
-
-_ESCAPES = str.maketrans({char: f"!{char}" for char in "!%_"})  # for `like`
+    return [entry for entry, names in found if any(name.startswith(wanted) for name in names)][:MOST]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import product
 from typing import NamedTuple
 
 from holdfast.engine.database import Database, Params, Queries, column, insert, query_each, stored, value
@@ -19,6 +20,17 @@ PROJECT_BITS = 32  # four billion records a project, two million projects within
 BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no project's name contains it
 MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
 SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY)
+NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
+_ORDERS: Mapping[Order, str] = {
+    "newest": "created_at desc, number desc",
+    "oldest": "created_at, number",
+    "changed": "updated_at desc, number desc",
+    "applied": "coalesce(applied, 0) desc, number desc",
+    "shown": "coalesce(surfaced + injected, 0) desc, number desc",
+    "title": "title, number",
+}
+MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
+_NESTED = (("from", ":"), ("to", ";"))  # bounds of the scopes in a scope: ';' comes after ':'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +82,10 @@ def within(project: int | None) -> dict[str, int]:
 
 
 def homes_of(projects: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
-    """Return the names under which records are numbered: their project's, or for a separate kind one of its own beside it.
-
-    So whatever goes through the numbers of a project passes by the separate kinds, and costs nothing for them.
-    """
-    wanted = tuple(kinds) or ("",)
-    named = (f"{name}{BESIDE}{kind}" if kind in SEPARATE else name for name in projects for kind in wanted)
-    return list(dict.fromkeys(named))
+    """Return the names under which records are numbered: their project's, or for a separate kind one of its own beside it."""
+    # So whatever goes through the numbers of a project passes by the separate kinds, and costs nothing for them.
+    pairs = product(projects, tuple(kinds) or ("",))
+    return list(dict.fromkeys(f"{name}{BESIDE}{kind}" if kind in SEPARATE else name for name, kind in pairs))
 
 
 def fingerprint(record: Record) -> str:
@@ -89,21 +98,15 @@ def fingerprint(record: Record) -> str:
 def records(db: Database, batch: Batch) -> None:
     """Store the current state of each record."""
     rows = [
-        {
+        {name: getattr(record, name) for name in "id kind state created_at updated_at verified_at source".split()}
+        | {
             "number": entry.number,
-            "id": record.id,
             "tail": record.id[-TAIL:],
-            "kind": record.kind,
-            "state": record.state,
             "waits": int(bool(record.waiting)),
             "cites": int(bool(record.verified_at or record.anchors or record.seen)),
             "title": record.title.casefold(),
             "session": record.by.session,
             "author": record.by.name if record.by.kind == "user" else "",
-            "created_at": record.created_at,
-            "updated_at": record.updated_at,
-            "verified_at": record.verified_at,
-            "source": record.source,
             "fingerprint": fingerprint(record) if record.state != "erased" else "",
             "doc": json.dumps(record_to_json(record), ensure_ascii=False),
         }
@@ -127,9 +130,6 @@ def by_numbers(store: Journal, numbers: Iterable[int]) -> dict[int, Record]:
     """Return the records with these local numbers, by number."""
     entries = _entries(store, f"number in ({NUMBERS})", {"numbers": list(numbers)})
     return {entry.number: entry.record for entry in entries}
-
-
-NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def with_fingerprint(store: Journal, value: str) -> list[Entry]:
@@ -156,9 +156,8 @@ def written_in(
     db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
 ) -> list[int]:
     """Return the numbers of the newest active records written in any of the periods, in spans of numbers."""
-    each = [
-        {"since": since, "until": until, "low": low, "high": high} for since, until in periods for low, high in spans
-    ]
+    pairs = product(periods, spans)
+    each = [{"since": since, "until": until, "low": low, "high": high} for (since, until), (low, high) in pairs]
     return [row[0] for rows in query_each(db, SQL["written_in"], each, {"most": most}) for row in rows]
 
 
@@ -169,22 +168,12 @@ def is_conversation(store: Journal, session: str) -> bool:
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
     """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
-    rows = db.query(SQL["places"], {"numbers": list(numbers), "reach": reach})
-    return {row[0]: Place(row[0], row[1], row[2], row[3], (*_distances(row[4]), *_distances(row[5]))) for row in rows}
-
-
-def _distances(side: str) -> list[tuple[int, int]]:
-    return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)] if side != "[]" else []
-
-
-_ORDERS: Mapping[Order, str] = {
-    "newest": "created_at desc, number desc",
-    "oldest": "created_at, number",
-    "changed": "updated_at desc, number desc",
-    "applied": "coalesce(applied, 0) desc, number desc",
-    "shown": "coalesce(surfaced + injected, 0) desc, number desc",
-    "title": "title, number",
-}
+    found = dict[int, Place]()
+    for *place, before, later in db.query(SQL["places"], {"numbers": list(numbers), "reach": reach}):
+        sides = (json.loads(side) if side != "[]" else () for side in (before, later))
+        near = tuple((number, distance) for side in sides for distance, number in enumerate(side, start=1))
+        found[place[0]] = Place(*place)._replace(near=near)
+    return found
 
 
 def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, order: Order = "newest") -> list[Entry]:
@@ -192,24 +181,22 @@ def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, order: 
     where, params = _where(chosen)
     paged, given = f"{where} order by {_ORDERS[order]} limit :limit offset :offset", {"limit": limit, "offset": offset}
     if order in ("newest", "oldest"):
-        return _entries(store, paged, {**params, **given})
+        return _entries(store, paged, params | given)
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
     # Only the numbers are sorted, and only what is on the page is read in full.
-    numbers = column(store.db, f"select number from {table} where {paged}", {**params, **given})
+    numbers = column(store.db, f"select number from {table} where {paged}", params | given)
     known = by_numbers(store, numbers)
     return [Entry(number=number, record=known[number]) for number in numbers if number in known]
 
 
 def latest(store: Journal, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
-    """Return the records of one project in the order they were stored here, latest first; only those before a number.
-
-    `before` 0 means no bound. Unlike `page` it needs no sort: it stops reading at the limit, however large the project.
-    """
-    assert chosen.projects is not None
+    """Return the records of one project in the order they were stored here, latest first; only those before a number."""
+    # `before` 0 means no bound. Unlike `page` it needs no sort: it stops reading at the limit, however large the
+    # project.
     where, params = _where(chosen)
     earlier = "and number < :before" if before else ""
-    given = {**params, "limit": limit} | ({"before": before} if before else {})
-    return _entries(store, f"{where} {earlier} order by number desc limit :limit", given)
+    given = {"limit": limit, "before": before}
+    return _entries(store, f"{where} {earlier} order by number desc limit :limit", params | given)
 
 
 def after(store: Journal, number: int, limit: int) -> list[Entry]:
@@ -233,8 +220,7 @@ def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
 
 def waiting(store: Journal, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
-    where, params = _where(Filter(projects=projects, states=(), separate=True, waits=True))
-    return _entries(store, f"{where} order by number desc limit :limit", {**params, "limit": limit})
+    return latest(store, Filter(projects=projects, states=(), separate=True, waits=True), limit=limit)
 
 
 def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entry]:
@@ -262,9 +248,6 @@ def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[
     return [(row[0], row[1], int(row[2])) for row in store.db.query(sql, params)]
 
 
-MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
-
-
 def starters(store: Journal) -> set[str]:
     """Return the ids of the lessons that ship with Holdfast. They are old and global, so few rows are read."""
     return set(column(store.db, SQL["starters"], {"most": span(0)[1]}))
@@ -288,7 +271,7 @@ def changes(
     where, params = _where(chosen)
     sql = f"{SQL['changes']} and {where} order by seq desc limit :limit"
     given = {"verbs": list(verbs), "start": since, "stop": until, "limit": limit}
-    return [tuple(row) for row in store.db.query(sql, {**params, **given})]
+    return [tuple(row) for row in store.db.query(sql, params | given)]
 
 
 def counted(store: Journal, chosen: Filter) -> int:
@@ -308,13 +291,10 @@ def numbers(store: Journal, chosen: Filter) -> set[int]:
     return set(column(store.db, f"select number from records where {where}", params))
 
 
-def _where(chosen: Filter) -> tuple[str, Params]:
+def _where(chosen: Filter) -> tuple[str, dict[str, object]]:
     """Return a filter as SQL and parameters. The fragments are constants; input is only in the parameters."""
-    parts, params = ["1 = 1"], dict[str, object]()
-    for part, given in (*_by_column(chosen), *_by_label(chosen)):
-        parts.append(part)
-        params |= given
-    return " and ".join(parts), params
+    tests = [("1 = 1", {}), *_by_column(chosen), *_by_label(chosen)]
+    return " and ".join(test for test, _ in tests), {name: item for _, given in tests for name, item in given.items()}
 
 
 def _by_column(chosen: Filter) -> Iterator[tuple[str, Params]]:
@@ -335,33 +315,20 @@ def _by_column(chosen: Filter) -> Iterator[tuple[str, Params]]:
         yield "state in (select value from json_each(:state))", {"state": chosen.states}
     flags = {"source <> 'starter'": not chosen.starters, "waits = 1": chosen.waits, "cites = 1": chosen.cites}
     yield from ((test, {}) for test, applies in flags.items() if applies)
-    yield from ((test, {name: text}) for name, test in _TESTS.items() if (text := getattr(chosen, name)))
+    tests = {"author": "author =", "session": "session =", "since": "created_at >=", "until": "created_at <"}
+    yield from ((f"{test} :{name}", {name: text}) for name, test in tests.items() if (text := getattr(chosen, name)))
 
 
 def _by_label(chosen: Filter) -> Iterator[tuple[str, Params]]:
     for place, tag in enumerate(chosen.tags):
-        yield _TAGGED.format(place=place), {f"tag{place}": tag}
+        yield f"number in ({SQL['tagged']} = :tag{place})", {f"tag{place}": tag}
     for name, scopes in (("all", chosen.scopes), ("any", chosen.any_scopes), ("not", chosen.without_scopes)):
-        tests, given = [_SCOPED.format(place=f"_{name}{place}") for place in range(len(scopes))], dict[str, str]()
-        for place, scope in enumerate(scopes):
-            nested = {"scope": scope, "from": f"{scope}:", "to": f"{scope};"}  # ';' comes after ':'
-            given |= {f"{part}_{name}{place}": text for part, text in nested.items()}
+        tests = [f"number in ({SQL['scoped'].format(place=f'{name}{place}')})" for place in range(len(scopes))]
+        given = {f"{name}{place}": scope for place, scope in enumerate(scopes)}
+        given |= {f"{name}{place}_{at}": f"{one}{end}" for place, one in enumerate(scopes) for at, end in _NESTED}
         if tests:
             anyone = f"({' or '.join(tests)})"
             yield {"all": " and ".join(tests), "any": anyone, "not": f"not {anyone}"}[name], given
-
-
-_SCOPED = (
-    "number in (select number from labels where facet = 'scope' and "
-    "(value = :scope{place} or (value >= :from{place} and value < :to{place})))"
-)
-_TAGGED = "number in (select number from labels where facet = 'tag' and value = :tag{place})"
-_TESTS = {
-    "author": "author = :author",
-    "session": "session = :session",
-    "since": "created_at >= :since",
-    "until": "created_at < :until",
-}
 
 
 def _entries(store: Journal, where: str, params: Params) -> list[Entry]:

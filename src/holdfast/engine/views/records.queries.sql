@@ -60,3 +60,10 @@ and not exists (select 1 from events where about = records.id and {folding_only}
 select session, count(*) from records
 where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' and {memories}
 group by session
+
+-- tagged
+select number from labels where facet = 'tag' and value
+
+-- scoped
+select number from labels where facet = 'scope'
+and (value = :{place} or (value >= :{place}_from and value < :{place}_to))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import Database, Params, column, insert, stored, value
+from holdfast.engine.database import Database, Params, chosen, column, insert, stored, value
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.model.event import Event
@@ -17,16 +17,9 @@ def sessions(db: Database, batch: Batch) -> None:
     """Update sessions from the events that start and close them."""
     for event in batch.verbs("started", "closed"):
         if session := apply_event(of(Journal(db), event.about), event):
-            row = {
-                "id": session.id,
-                "tail": session.id[-TAIL:],
-                "project": session.project,
-                "agent": session.agent,
-                "is_open": int(session.is_open),
-                "started_at": session.started_at,
-                "doc": json.dumps(asdict(session), ensure_ascii=False),
-            }
-            insert(db, "sessions", [row], replacing="id")
+            row = {name: getattr(session, name) for name in ("id", "project", "agent", "started_at")}
+            row |= {"tail": session.id[-TAIL:], "is_open": int(session.is_open)}
+            insert(db, "sessions", [{**row, "doc": json.dumps(asdict(session), ensure_ascii=False)}], replacing="id")
 
 
 def rebuild_row(db: Database, session: str, events: Sequence[Event]) -> None:
@@ -61,9 +54,9 @@ def page(
     only_open: bool = False,
 ) -> list[Session]:
     """Return a page of the sessions of a project, or of all projects if None, latest first; `until` is excluded."""
-    given = {"project": project or "", "since": since, "until": until, "agent": agent, "limit": limit, "offset": offset}
-    narrowed = (" and is_open = 1" if only_open else "") + (" and agent = :agent" if agent else "")
-    where = f"{_here(project)} and started_at >= :since and started_at < :until{narrowed}"
+    given = {"project": project or "", "from": since, "until": until, "agent": agent, "limit": limit, "offset": offset}
+    where = f"{_here(project)} and started_at >= :from and started_at < :until and {chosen(given)}"
+    where += " and is_open = 1" if only_open else ""
     return _read(store, f"{where} order by started_at desc, id desc limit :limit offset :offset", given)
 
 

@@ -1,19 +1,23 @@
-"""View of usage: how often each record was returned or injected, in which session, and with which outcome."""
+"""Views counted from events, each of which the store passes once: returned, used, worked on, trusted, hot, one after another."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, Params, Queries, column, insert
+from holdfast.engine.database import Database, Params, Queries, chosen, column, insert, query_each, value
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
-from holdfast.engine.views.records import parsed
+from holdfast.engine.views.records import parsed, within
 from holdfast.model.event import OUTCOMES, Event
+from holdfast.model.fold import HEATED_BECAUSE
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.model.text import text_or_empty
 
 _SQL = Queries(__file__)
 COLUMNS = ("surfaced", "injected", *OUTCOMES)
+_NONE: dict[str, Any] = {"id": "", **dict.fromkeys(COLUMNS, 0), "last_used_at": ""}
+_MOVES = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}  # by what they count; "": nothing
 
 
 class Use(NamedTuple):
@@ -56,10 +60,14 @@ def usage(db: Database, batch: Batch) -> None:
     used = [event for event in reported if "withdraws" not in event.data]
     # Opening a record that a recall returned is not a second impression.
     surfaced = [(event, _ids(event)) for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
+    impressions, counts = list[dict[str, Any]](), list[dict[str, Any]]()
     injected = [(event, _ids(event)) for event in batch.verbs("injected")]
-    shown = (("injected", injected), ("surfaced", surfaced))
-    db.many(_SQL["show"], [row for _, events in shown for event, ids in events for row in _shown_rows(event, ids)])
-    counts = [_NONE | {"id": one, column: 1} for column, events in shown for _, ids in events for one in ids]
+    for event, ids in (*injected, *surfaced):
+        said = event.data.get("variants")
+        variants, at = said if isinstance(said, dict) else {}, {"session": event.about, "at": event.at}
+        impressions += [{**at, "id": one, "variant": text_or_empty(variants.get(one))} for one in ids]
+        counts += [_NONE | {"id": one, event.verb: 1} for one in ids]
+    db.many(_SQL["show"], impressions)
     for event in used:
         if event.by.kind != "rule":  # uses observed by a rule do not count
             outcome = str(event.data["outcome"])
@@ -84,29 +92,17 @@ def usage(db: Database, batch: Batch) -> None:
         for tokens in [event.data["tokens"] if isinstance(event.data.get("tokens"), int) else 0]
     ]
     insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
-    if withdrawn := [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]:
-        gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_SQL["withdrawn"], {"events": withdrawn})]
-        db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
-        counts += gone
+    withdrawn = [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]
+    gone = db.query(_SQL["withdrawn"], {"events": withdrawn}) if withdrawn else ()
+    db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
+    counts += [_NONE | {"id": row[0], row[1]: -1} for row in gone]
     insert(db, "usage", counts, replacing="id", adding=" ".join(COLUMNS), latest="last_used_at")
-    if withdrawn:
-        db.many(_SQL["last_used"], [{"id": row["id"]} for row in gone])
+    db.many(_SQL["last_used"], [{"id": row[0]} for row in gone])
 
 
 def _ids(event: Event) -> list[str]:
-    """Return the ids of the records an event lists as returned, each once."""
     ids = event.data.get("ids")
     return list(dict.fromkeys(item for item in ids if isinstance(item, str))) if isinstance(ids, list) else []
-
-
-def _shown_rows(event: Event, ids: list[str]) -> list[Params]:
-    variants = event.data.get("variants")
-    named = variants if isinstance(variants, dict) else {}
-    at = {"session": event.about, "at": event.at}
-    return [{**at, "id": one, "variant": text_or_empty(named.get(one))} for one in ids]
-
-
-_NONE: dict[str, Any] = {"id": "", **dict.fromkeys(COLUMNS, 0), "last_used_at": ""}
 
 
 def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
@@ -115,43 +111,22 @@ def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
     return {row["id"]: Usage(**{name: row[name] for name in (*COLUMNS, "last_used_at")}) for row in rows}
 
 
-def since(store: Journal, ids: Iterable[str], at: str) -> list[Use]:
-    """Return the uses of these records since an instant."""
-    return _uses(store, "at >= :at and id in (select value from json_each(:ids))", {"at": at, "ids": list(ids)})
-
-
 def is_counted(store: Journal, event: str) -> bool:
     """True if a use is counted: it was reported and not taken back."""
     return bool(store.db.query("select 1 from uses where event = :event", {"event": event}))
 
 
-def all_since(store: Journal, at: str) -> list[Use]:
-    """Return the uses of all records since an instant, in order."""
-    return _uses(store, "at >= :at order by event", {"at": at})
+def uses(store: Journal, ids: Iterable[str] | None = None, *, session: str = "", since: str = "") -> list[Use]:
+    """Return uses in order: of these records, that a session reported, or since an instant."""
+    given = {"ids": None if ids is None else list(ids), "session": session, "since": since}
+    sql = f"select event, id, session, at, outcome, variant, observed from uses where {chosen(given)} order by event"
+    return [Use(*row)._replace(observed=bool(row[6])) for row in store.db.query(sql, given)]
 
 
-def in_session(store: Journal, session: str) -> list[Use]:
-    """Return the uses that a session reported, in order."""
-    return _uses(store, "session = :session order by event", {"session": session})
-
-
-def _uses(store: Journal, where: str, given: Params) -> list[Use]:
-    rows = store.db.query(f"select event, id, session, at, outcome, variant, observed from uses where {where}", given)
-    return [Use(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows]
-
-
-def shown_in(store: Journal, session: str) -> list[Impressions]:
-    """Return the impressions of a session, in order of the first one of each record."""
-    return _impressions(store, "session = :session", {"session": session})
-
-
-def shown_since(store: Journal, at: str) -> list[Impressions]:
-    """Return the impressions of all sessions whose first one is not before an instant."""
-    return _impressions(store, "at >= :at", {"at": at})
-
-
-def _impressions(store: Journal, where: str, given: Params) -> list[Impressions]:
-    sql = f"select session, id, at, times, variant from shown where {where} order by at, id"
+def shown(store: Journal, session: str = "", *, since: str = "") -> list[Impressions]:
+    """Return impressions by their time: those of a session, or those whose first one is not before an instant."""
+    given = {"session": session, "since": since}
+    sql = f"select session, id, at, times, variant from shown where {chosen(given)} order by at, id"
     return [Impressions(*row) for row in store.db.query(sql, given)]
 
 
@@ -173,3 +148,144 @@ def strangers(store: Journal) -> list[str]:
 def sessions_shown(store: Journal, record_id: str, limit: int) -> list[str]:
     """Return the latest sessions that a record was returned to or injected into."""
     return column(store.db, _SQL["sessions_shown"], {"id": record_id, "limit": limit})
+
+
+class Touched(NamedTuple):
+    """How often a record was worked on after it was created, and when last."""
+
+    times: int = 0
+    last_at: str = ""
+
+
+class TrustChange(NamedTuple):
+    """One change of how far a record is believed; its note stays in the event."""
+
+    event: str
+    id: str
+    at: str
+    reason: str
+    delta: float
+
+
+class HotEntry(NamedTuple):
+    """A record of the hot set: its number, whether it is pinned, since when and why."""
+
+    id: str
+    number: int
+    pinned: bool
+    at: str
+    why: str
+
+
+class Step(NamedTuple):
+    """A record that was the top result after another one, how often and when last."""
+
+    target: str
+    times: int
+    last_at: str
+
+
+@view_of(1)
+def touches(db: Database, batch: Batch) -> None:
+    """Count how often each thread was worked on, and when last."""
+    made, taken_back = list[Params](), list[Params]()
+    for event in batch.verbs("touched"):
+        if "withdraws" in event.data:
+            taken_back.append({"id": event.about, **{key: str(event.data.get(key, "")) for key in ("at", "last_at")}})
+        else:
+            made.append({"id": event.about, "touches": 1, "last_at": event.at})
+    insert(db, "touches", made, replacing="id", adding="touches", latest="last_at")
+    db.many(_SQL["withdraw_touch"], taken_back)
+
+
+def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
+    """Return the touches by record id; a record that was never touched is left out."""
+    return {key: Touched(*touches) for key, *touches in store.db.query(_SQL["touched"], {"ids": list(ids)})}
+
+
+@view_of(2)
+def trusts(db: Database, batch: Batch) -> None:
+    """Store the changes of trust, and delete those of erased records."""
+    db.many("delete from trusts where id = :id", [{"id": entry.record.id} for entry in batch.erased])
+    rows = list[Params]()
+    for event in batch.verbs("trusted"):
+        reason, delta = str(event.data.get("reason", "")), event.data.get("delta")
+        if isinstance(delta, int | float):
+            rows.append({"event": event.id, "id": event.about, "at": event.at, "reason": reason, "delta": float(delta)})
+    insert(db, "trusts", rows, keeping="event")
+
+
+def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
+    """Return the changes of trust by record id, in order; a record without changes is left out."""
+    changes: dict[str, list[TrustChange]] = {}
+    for row in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
+        changes.setdefault(row[1], []).append(TrustChange(*row))
+    return changes
+
+
+@view_of(1)
+def heat(db: Database, batch: Batch) -> None:
+    """Update the hot set and how often it was hit; free-text reasons of erased records are cleared."""
+    reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
+    erased = [{"id": entry.record.id} for entry in batch.erased]
+    db.many(f"update heat set why = '' where id = :id and why not in ({reasons})", erased)
+    counts, moves = Counter[str](), list[Params]()
+    for event in batch.verbs("heated"):
+        hot, why = event.data.get("hot") is True, str(event.data.get("why", ""))
+        is_pinned = hot and event.data.get("pinned") is True
+        row = {"id": event.about, "hot": int(hot), "pinned": int(is_pinned), "at": event.at, "why": why}
+        moves.append({**row, "event": event.id})
+        counts[_MOVES.get(why, "promotions" if hot else "demotions")] += 1
+    db.many(_SQL["heat"], moves)
+    for event in batch.verbs("surfaced"):
+        if isinstance(hits := event.data.get("hot"), int):
+            shown = event.data.get("ids")
+            counts["hits"] += hits
+            counts["misses"] += max(0, (len(shown) if isinstance(shown, list) else 0) - hits)
+    rows = [{"name": name, "value": number} for name, number in counts.items() if name and number]
+    insert(db, "heat_counts", rows, replacing="name", adding="value")
+
+
+def last_heated(store: Journal, record_id: str) -> str:
+    """Return the id of the last event that added a record to the hot set or removed it; empty if there is none."""
+    return str(value(store.db, "select event from heat where id = :id", {"id": record_id}, ""))
+
+
+def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
+    """Return the active records of these projects that are in the hot set."""
+    found = query_each(store.db, _SQL["hot"], [within(project) for project in projects])
+    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for rows in found for row in rows]
+
+
+def heat_counts(store: Journal) -> dict[str, int]:
+    """Return the hits and misses of the hot set, and its promotions, demotions and evictions."""
+    known = {row[0]: row[1] for row in store.db.query("select name, value from heat_counts")}
+    return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}
+
+
+@view_of(1)
+def steps(db: Database, batch: Batch) -> None:
+    """Count how often the top result of one recall was followed by that of the next in the same session."""
+    for event in batch.verbs("surfaced"):
+        ids = event.data.get("ids")
+        if isinstance(ids, list) and ids and isinstance(ids[0], str) and ids[0]:
+            top = {"session": event.about, "id": ids[0]}
+            db.execute(_SQL["step"], {**top, "at": event.at})
+            insert(db, "last_steps", [top], replacing="session")
+
+
+def steps_after(store: Journal, record_id: str) -> list[Step]:
+    """Return the steps from a record, most frequent first."""
+    return [Step(*row) for row in store.db.query(_SQL["steps_after"], {"id": record_id})]
+
+
+def most_steps(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
+    """Return the steps taken at least `least` times with the record they start from, most frequent first."""
+    rows = store.db.query(_SQL["most_steps"], {"least": least, "limit": limit})
+    return [(source, Step(*step)) for source, *step in rows]
+
+
+def steps_counted(store: Journal) -> tuple[int, int]:
+    """Return the number of distinct steps, and how often all of them together were taken."""
+    row = store.db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
+    return int(row[0]), int(row[1])

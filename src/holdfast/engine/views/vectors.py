@@ -1,7 +1,5 @@
-"""View of vectors, for each passage of a record one, and one for each of its words.
-
-It lags behind: `unembedded` is the queue for the embedder.
-"""
+"""View of vectors, for each passage of a record one, and one for each of its words."""
+# It lags behind: `unembedded` is the queue for the embedder.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +16,10 @@ LARGEST = 4_000  # values per vector; larger vectors get no graph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """The vectors of a passage: sign bits for the first, rough comparison, float16 values for the exact one.
+    """The vectors of a passage: sign bits for the first, rough comparison, float16 values for the exact one."""
 
-    `tokens` has TOKEN_SIZE int8 values for each of its words, to rank the best records again; empty if there are none.
-    """
+    # `tokens` has TOKEN_SIZE int8 values for each of its words, to rank the best records again; empty if there are
+    # none.
 
     number: int
     passage: int
@@ -45,13 +43,11 @@ def vectors(db: Database, batch: Batch) -> None:
 
 
 def waiting(store: Journal, projects: Iterable[int] | None, limit: int, *, unfound: bool = False) -> list[int]:
-    """Return the numbers of records that wait for vectors, of these projects or of all if None, newest first per project.
-
-    With `unfound`, only those that have none yet, not even by an earlier embedder.
-    """
+    """Return the numbers of records that wait for vectors, of these projects or of all if None, newest first per project."""
+    # With `unfound`, only those that have none yet, not even by an earlier embedder.
     each = [within(project) for project in ((None,) if projects is None else projects)]
-    sql = _SQL["unfound" if unfound else "waiting"]
-    return [row[0] for rows in query_each(store.db, sql, each, {"limit": limit}) for row in rows][:limit]
+    found = query_each(store.db, _SQL["unfound" if unfound else "waiting"], each, {"limit": limit})
+    return [row[0] for rows in found for row in rows][:limit]
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:

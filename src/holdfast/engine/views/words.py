@@ -1,12 +1,10 @@
-"""View of words: the full-text index, up to date as soon as a write returns.
-
-Rowids are record numbers, so a project is one range, and the cost of a search depends on the project, not the store.
-Records that are not active are stored under the negated number: search skips them, the check for duplicates reads them.
-
-SQLite uses FTS5. PostgreSQL uses a GIN index over lexemes with the project as suffix (`deploy/7`): each word has one
-posting list per project, and the prefix `deploy/` matches all projects. Tokens and scores are computed in Python, so
-both engines return the same results.
-"""
+"""View of words: the full-text index, up to date as soon as a write returns."""
+# Rowids are record numbers, so a project is one range, and the cost of a search depends on the project, not the store.
+# Records that are not active are stored under the negated number: search skips them, the check for duplicates reads
+# them.
+# SQLite uses FTS5. PostgreSQL uses a GIN index over lexemes with the project as suffix (`deploy/7`): each word has one
+# posting list per project, and the prefix `deploy/` matches all projects. Tokens and scores are computed in Python, so
+# both engines return the same results.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +21,6 @@ _INSERT: dict[Dialect, str] = {
     "sqlite": "insert into words (rowid, body) values (:rowid, :body)",
     "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(string_to_array(:lexemes, ' ')))",
 }
-_MATCH: dict[Dialect, str] = {"sqlite": "words match one.value", "postgres": "lexemes @@ cast(one.value as tsquery)"}
 _HERE = "rowid between :low and :high"
 Span = tuple[int, int]
 # With `fastupdate` every search would have to read the list of pending entries.
@@ -31,6 +28,15 @@ _INDEX = """
 set local maintenance_work_mem = '1GB';
 create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
 """
+# How words are matched: where, and by which condition. Under row-level security PostgreSQL would check every row before it
+# matches words, since matching might leak hidden rows: a guarded database matches them in a function.
+_WAYS = {
+    "sqlite": ("words", "words match one.value and "),
+    "postgres": ("words", "lexemes @@ cast(one.value as tsquery) and "),
+    "guarded": ("holdfast_found(cast(one.value as tsquery)) as words (rowid)", ""),
+}
+_PROJECTS = "select number, records from projects where number between :first and :last and records > 0 order by number"
+_NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"
 
 
 def index(db: Database) -> None:
@@ -45,13 +51,12 @@ def words(db: Database, batch: Batch) -> None:
     gone = [{"number": entry.number, "negated": -entry.number} for entry in batch.known]
     db.many("delete from words where rowid in (:number, :negated)", gone)
     rows = list[dict[str, object]]()
-    for entry in batch.entries:
-        if entry.record.state != "erased":
-            rowid = entry.number if entry.record.state == "active" else -entry.number
-            body, home = indexed(entry.record), _home(rowid)
-            rows.append({"rowid": rowid, "body": body})
-            if db.dialect == "postgres":
-                rows[-1]["lexemes"] = " ".join([f"{word}/{home}" for word in set(body.split())])
+    for entry in (one for one in batch.entries if one.record.state != "erased"):
+        rowid = entry.number if entry.record.state == "active" else -entry.number
+        body, home = indexed(entry.record), _home(rowid)
+        rows.append({"rowid": rowid, "body": body})
+        if db.dialect == "postgres":
+            rows[-1]["lexemes"] = " ".join([f"{word}/{home}" for word in set(body.split())])
     db.many(_INSERT[db.dialect], rows)
 
 
@@ -61,13 +66,9 @@ def _home(rowid: int) -> str:
 
 
 def indexed(record: Record) -> str:
-    """Return the index words of a record: a line for its title, one for each passage, and one for what labels it.
-
-    Labels are tags, scopes, the author, the cited code (`src/pay.py::RETRIES=3`) and the values of coded fields.
-
-    A title that repeats the start of the text makes these words count twice: that is intended. Every word has its own
-    space on either side, so that counting " word " counts exactly that word.
-    """
+    """Return the index words of a record: a line for its title, one for each passage, and one for what labels it."""
+    # A title that repeats the start of the text makes these words count twice: that is intended. Every word has its own
+    # space on either side, so that counting " word " counts exactly that word.
     coded = (value for name, value in record.fields.items() if name in CODED and isinstance(value, str))
     labels = " ".join((*record.tags, *record.scopes, record.by.name, *record.anchors, *coded))
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))
@@ -76,7 +77,7 @@ def indexed(record: Record) -> str:
 def counts(db: Database, wanted: Mapping[Span, Sequence[str]]) -> dict[Span, dict[str, int]]:
     """Return, for each span, how many of its records contain each of the words wanted there."""
     each = [_asked(db, [[word] for word in some], place) for place, some in wanted.items()]
-    found = query_each(db, _COUNTS[db.guarded][db.dialect], each)
+    found = query_each(db, _COUNTS[_way(db)], each)
     return {
         place: {word: int(row[0]) for word, row in zip(some, rows, strict=True)}
         for (place, some), rows in zip(wanted.items(), found, strict=True)
@@ -90,7 +91,7 @@ def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict
     found: dict[str, list[int]] = {word: [] for word in wanted}
     each = [_asked(db, [[word] for word in wanted], place) for place in places]
     # One JSON array of small numbers takes a third of the time to read that as many rows take.
-    for (low, _), rows in zip(places, query_each(db, _HOLDERS[db.guarded][db.dialect], each), strict=True):
+    for (low, _), rows in zip(places, query_each(db, _HOLDERS[_way(db)], each), strict=True):
         for word, row in zip(wanted, rows, strict=True):
             found[word] += [low + number for number in json.loads(row[0])]
     return found
@@ -98,7 +99,7 @@ def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict
 
 def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, most: int) -> list[list[int]]:
     """Return, for each set of words, the newest records of a span that contain all of them."""
-    rows = db.query(_NEWEST_HOLDERS[db.guarded][db.dialect], _asked(db, wanted, place) | {"most": most})
+    rows = db.query(_NEWEST_HOLDERS[_way(db)], _asked(db, wanted, place) | {"most": most})
     return [json.loads(row[0]) for row in rows]
 
 
@@ -107,32 +108,23 @@ def beginning_with(store: Journal, beginnings: Sequence[str], places: Sequence[S
     db = store.db
     said = [f'"{one}"*' if db.dialect == "sqlite" else f"'{one}':*" for one in beginnings]
     each = [{"wanted": json.dumps(said), "low": low, "high": high, "most": most} for low, high in places]
-    found = query_each(db, _NEWEST_HOLDERS[db.guarded][db.dialect], each)
+    found = query_each(db, _NEWEST_HOLDERS[_way(db)], each)
     return bodies(db, {number for rows in found for row in rows for number in json.loads(row[0])})
 
 
-# All words go in one query, because a server may be far away. On PostgreSQL, `+ 0` keeps the planner from scanning the
-# project's rows by number: the lexemes already select the project.
-_ROWID: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "(rowid + 0)"}
+def _by_way(select: str) -> dict[str, str]:
+    """Return the SQL of a query by the way words are matched; all words go in one, because a server may be far away."""
+    ways = {}
+    for way, (words, match) in _WAYS.items():
+        # `+ 0` keeps the planner from scanning the project's rows by number: the lexemes already select the project.
+        rowid = "rowid" if way == "sqlite" else "(rowid + 0)"
+        asked = select.format(words=words, where=f"{match}{rowid} between :low and :high", rowid=rowid)
+        ways[way] = f"select ({asked}) from json_each(:wanted) as one"
+    return ways
 
 
-def _by_way(select: str) -> dict[bool, dict[Dialect, str]]:
-    """Return the SQL of a query by `guarded` and engine; a guarded database matches words in a function.
-
-    Under row-level security PostgreSQL would check every row before it matches words: matching might leak hidden rows.
-    """
-    each, here = "select ({select}) from json_each(:wanted) as one", "{rowid} between :low and :high"
-    direct: dict[Dialect, str] = {
-        name: select.format(words="words", where=f"{_MATCH[name]} and {here}", rowid="{rowid}") for name in _MATCH
-    }
-    found = select.format(
-        words="holdfast_found(cast(one.value as tsquery)) as words (rowid)", where=here, rowid="{rowid}"
-    )
-    ways: dict[bool, dict[Dialect, str]] = {False: direct, True: {"postgres": found}}
-    return {
-        way: {name: each.format(select=text.replace("{rowid}", _ROWID[name])) for name, text in asked.items()}
-        for way, asked in ways.items()
-    }
+def _way(db: Database) -> str:
+    return "guarded" if db.guarded else db.dialect
 
 
 _COUNTS = _by_way("select count(*) from {words} where {where}")
@@ -145,13 +137,10 @@ select json_group_array(number) from (
 
 
 def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[str, object]:
-    """Return the parameters of a search for several sets of words in a span."""
-    low, high = place
-    if db.dialect == "sqlite":
-        said = [" ".join(f'"{word}"' for word in one) for one in wanted]
-    else:
-        first, last = _home(low), _home(high)
-        end = f"/{first}'" if first == last else "/':*"
+    (low, high), homes = place, {_home(number) for number in place}
+    said = [" ".join(f'"{word}"' for word in one) for one in wanted]
+    if db.dialect == "postgres":
+        end = f"/{homes.pop()}'" if len(homes) == 1 else "/':*"
         said = [" & ".join(f"'{word}{end}" for word in one) for one in wanted]
     return {"wanted": json.dumps(said), "low": low, "high": high}
 
@@ -172,21 +161,13 @@ def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
     """Return the index words of at most `most` random records of some spans; the same store gives the same sample."""
     from random import Random  # noqa: PLC0415  only very large stores need it
 
-    last: dict[int, int] = {}
-    for low, high in places:
-        homes = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
-        last |= {row[0]: row[1] for row in db.query(_PROJECTS, homes)}
+    homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in places]
+    last = {row[0]: int(row[1]) for home in homes for row in db.query(_PROJECTS, home)}
     chance = Random(0)  # noqa: S311  a sample, not a secret
     chosen = chance.choices(list(last), list(last.values()), k=most) if last else []
     return list(bodies(db, {(home << PROJECT_BITS) + chance.randint(1, last[home]) for home in chosen}).values())
 
 
-_PROJECTS = "select number, records from projects where number between :first and :last and records > 0 order by number"
-
-
 def is_empty(db: Database, place: Span) -> bool:
     """True if a span has no indexed record."""
     return not db.query(f"select rowid from words where {_HERE} limit 1", {"low": place[0], "high": place[1]})
-
-
-_NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"

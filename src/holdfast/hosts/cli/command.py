@@ -6,16 +6,17 @@ that takes `memory` gets it opened; a `session` that may be None is the one that
 returns the value alone, and that page shows it. So does a command that only calls a verb.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import click
 
-from holdfast.hosts.cli.commands import COMMON, Entry
 from holdfast.hosts.cli.values import FORMS
 from holdfast.model.errors import Conflict
 from holdfast.model.request import REQUIRED, Parameter, parameters_of
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Text = str | Callable[[], None]
 Result = tuple[Any, Text] | tuple[Any, Text, int] | None
+Inner = Annotated[Result, "its group has --json"]
+Printed = Annotated[None, "prints its result itself, as JSON too"]
+Words = tuple[str, ...]
 AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
 AS_JSON = "holdfast.as_json"  # in the meta of a context: a group has --json for all its commands
 LONG_CHOICES = 40  # characters; more do not fit into the column of options
@@ -34,44 +38,105 @@ _JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A function that is a command, and how it is run."""
+class Entry:
+    """A command: its module in `hosts/cli`, its help, what is said of its parameters, and its own commands if it is a group."""
 
-    function: Callable[..., Any]
-    json: bool
-    page: str = ""
-    working: str = ""  # labels a spinner while it runs
-    shape: str = ""  # what --json prints, as a map of the result
+    path: str
+    line: str  # for the overview
+    module: str  # + makes it a group, = or += a verb
+    page: list[str] = field(default_factory=list)  # the page that shows its result, and a label while it runs
+    shape: list[str] = field(default_factory=list)  # what --json prints, as a map of the result
+    help: list[str] = field(default_factory=list)  # paragraphs
+    parameters: dict[str, str] = field(default_factory=dict)
+    synonyms: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)  # without the word holdfast
+    commands: "dict[str, Entry]" = field(default_factory=dict)
 
-    def run(self, given: dict[str, Any]) -> Any:
-        """Call the function with what was typed, and return its result: the value, what prints it, and an exit code."""
-        with ExitStack() as stack:
-            takes = self.function.__annotations__
-            if "memory" in takes:
-                flags = {"session": given["session"]} if takes.get("session") == str | None else {}
-                given["memory"] = stack.enter_context(opened(**flags))
-            if self.working:
-                from holdfast.hosts.cli.render import working
-
-                stack.enter_context(working(self.working))
-            result = self.function(**given)
-        if not self.page:
-            return result
-        from holdfast.hosts.cli.render import page
-
-        name, *words = self.page.split()
-        typed = {key: given[what] for key, sign, what in (word.partition("=") for word in words) if sign}
-        shown = page(name, *(word for word in words if "=" not in word), result, **typed)
-        if not self.shape or not click.get_current_context().meta[AS_JSON]:
-            return result, shown
-        from holdfast.surfaces.maps import Terms, mapped
-
-        return mapped(self.shape, result, None, Terms()), shown
+    @property
+    def epilog(self) -> str:
+        """The end of its help: the examples."""
+        lines = [f"  holdfast {line}" for line in self.examples]
+        return "\n".join(("\b", "Examples:", *lines)) if lines else ""
 
 
-def command(*, json: bool) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function a command that has --json or not, whatever it returns."""
-    return lambda function: Command(function=function, json=json)
+COMMON: dict[str, str] = {}  # parameters that mean the same in most commands
+
+
+def read(file: Path) -> dict[str, dict[str, Entry]]:
+    """Return the commands of a table under its headings."""
+    headings: dict[str, dict[str, Entry]] = {}
+    entries, entry = dict[str, Entry](), Entry(path="", line="", module="")
+    rows = (row for row in file.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#"))
+    for row in rows:
+        sign, text = row.strip()[0], row.strip()[2:]
+        match sign if row.startswith((" ", "[", ":")) else "":
+            case "[":
+                entries = headings[row.strip("[]")] = {}
+            case ":":
+                name = text.partition("  ")[0] if text.startswith("--") else text.split()[0]
+                (entry.parameters if entry.path else COMMON)[name] = text
+            case "=":
+                entry.help[:] = [text]
+            case "|" if text.startswith("  "):  # printed as it stands
+                entry.help.extend(["\b"] if not entry.help[-1].startswith("\b") else [])
+                entry.help[-1] += f"\n{text[2:]}"
+            case "|":
+                entry.help.append(text)
+            case ">":
+                entry.page.extend(text.split("  "))
+            case "~" | "{":
+                (entry.synonyms if sign == "~" else entry.shape).extend(text.split())
+            case "":
+                path, module, line = row.split("  ", 2)
+                entry = Entry(path=path, line=line, module=module, help=[line])
+                *groups, name = path.split()
+                reduce(lambda place, group: place[group].commands, groups, entries)[name] = entry
+            case _:
+                entry.examples.append(row.strip())
+    return headings
+
+
+HEADINGS = read(Path(__file__).with_name("commands.txt"))
+FIRST, GROUPS, HIDDEN = HEADINGS["Everyday"], HEADINGS["Groups"], HEADINGS.pop("Hidden")
+COMMANDS = {name: entry for table in (*HEADINGS.values(), HIDDEN) for name, entry in table.items()}
+
+
+EVERY = [*COMMANDS.values(), *(inner for entry in COMMANDS.values() for inner in entry.commands.values())]
+# What people type who do not know a command's name yet.
+SYNONYMS = {"version": "--version"} | {word: entry.path for entry in EVERY for word in entry.synonyms}
+# What was a command of its own once, and is now.
+MOVED: dict[str, str] = {
+    **{name: f"{group} {name}" for group in ("ingest", "stats", "store", "server") for name in GROUPS[group].commands},
+    "serve": "server run",
+    "use": "judge",
+    "log": "stats learnings",
+    "confirm": "review approve",
+    "cancel": "review reject",
+    "accept": "review approve",
+    "reject": "review reject",
+    "quarantine": "review list --sort quarantined",
+    "contradictions": "review contradictions",
+    "duplicates": "review duplicates",
+}
+for _name in {"run", *COMMANDS} & set(MOVED):
+    del MOVED[_name]
+# A slip of the finger must not lead to one of these.
+NEVER_GUESSED = frozenset({"forget", "uninstall", "unlink", "unshare", *HIDDEN})
+
+
+def suggestion(word: str) -> str:
+    """Return the command that was probably meant, in the words to type; "" if there is no good guess."""
+    known, meant = word.lower(), {name: name for name in COMMANDS} | SYNONYMS | MOVED
+    if known in MOVED or known in SYNONYMS:
+        return meant[known]
+    near = nearest(known, [name for name, command in meant.items() if command not in NEVER_GUESSED])
+    return meant.get(near, "")
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Return the name a mistyped word resembles, never one that removes something."""
+    near = get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1, cutoff=0.8)
+    return near[0] if near else ""
 
 
 def built(entry: Entry, **settings: Any) -> click.Command:
@@ -80,49 +145,66 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         from holdfast.hosts.cli.compat import alias
 
         return alias(entry)
-    defined = _defined(entry)
-    if isinstance(defined, click.Command):
-        defined.help, defined.epilog = settings["help"], settings["epilog"]
-        return defined
-    taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
+    module = entry.module.removeprefix("+")
+    function = _defined(entry.path, module)
+    if isinstance(function, click.Command):
+        function.help, function.epilog = settings["help"], settings["epilog"]
+        return function
+    taken = {one.name: one for one in parameters_of(function) if one.name != "memory"}
     shown = {word.partition("=")[2] for part in entry.page[:1] for word in part.split() if "=" in word}
     assert shown | entry.parameters.keys() <= taken.keys(), f"{entry.path} has no such parameter"
-    if entry.module.startswith("="):
+    if module.startswith("="):
         taken = {name: taken[name] for name in entry.parameters}
     asked = {name: _explained(one, entry) for name, one in taken.items()}
     joined = [name for name, one in taken.items() if one.type is str and asked[name].type is not str]
+    has_json = function.__annotations__.get("return") not in (None, Inner)
 
     def run(**given: Any) -> None:
         context = click.get_current_context()
-        as_json = context.meta[AS_JSON] = given.pop("as_json", False) or context.meta.get(AS_JSON, False)
-        if context.invoked_subcommand:
-            return
-        given |= {"as_json": as_json} if "as_json" in taken else {}
+        context.meta[AS_JSON] = given.pop("as_json", False) or wants_json()
         given |= {name: " ".join(given[name]) for name in joined}
-        if (result := defined.run(given)) is not None:
-            present(result, as_json=as_json)
+        if not context.invoked_subcommand and (result := _result(entry, function, given)) is not None:
+            present(result)
 
-    options = [_option_of(one) for one in asked.values() if one.name != "as_json"]
-    return click.Command(entry.path.split()[-1], callback=run, params=options + [_JSON] * defined.json, **settings)
+    options = [*map(_option_of, asked.values()), *[_JSON] * has_json]
+    return click.Command(entry.path.split()[-1], callback=run, params=options, **settings)
 
 
-def _defined(entry: Entry) -> Command | click.Command:
+def _defined(path: str, module: str) -> Any:
     """Return the verb that a command is, or the function of its module: the one with the longest part of its path in its name."""
-    if entry.module.startswith("="):
-        module, _, name = entry.module.removeprefix("=").rpartition(".")
-        found = getattr(import_module(f"holdfast.verbs.{module}"), name)
-    else:
-        own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
-        words = entry.path.replace("-", "_").split()
-        names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
-        found = next(getattr(own, name) for name in names if hasattr(own, name))
-    if isinstance(found, click.Command):
-        return found
-    if not isinstance(found, Command):  # it has --json if it returns something, or takes `as_json`
-        types = found.__annotations__
-        found = Command(function=found, json="as_json" in types or types.get("return") is not None)
-    page, working = (*entry.page, "", "")[:2]
-    return replace(found, page=page, working=working, shape=" ".join(entry.shape))
+    if module.startswith("="):
+        verbs, _, name = module.removeprefix("=").rpartition(".")
+        return getattr(import_module(f"holdfast.verbs.{verbs}"), name)
+    own, words = import_module(f"holdfast.hosts.cli.{module}"), path.replace("-", "_").split()
+    names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
+    return next(getattr(own, name) for name in names if hasattr(own, name))
+
+
+def _result(entry: Entry, function: Callable[..., Any], given: dict[str, Any]) -> Result:
+    """Call a function with what was typed, and return its result: the value, what prints it, and an exit code."""
+    shows, working_at = (*entry.page, "", "")[:2]
+    takes = function.__annotations__
+    with ExitStack() as stack:
+        if "memory" in takes:
+            flags = {"session": given["session"]} if takes.get("session") == str | None else {}
+            given["memory"] = stack.enter_context(opened(**flags))
+        if working_at:
+            from holdfast.hosts.cli.render import working
+
+            stack.enter_context(working(working_at))
+        result: Result = function(**given)
+    if not shows:
+        return result
+    from holdfast.hosts.cli.render import page
+
+    name, *words = shows.split()
+    typed = {key: given[what] for key, sign, what in (word.partition("=") for word in words) if sign}
+    shown = page(name, *(word for word in words if "=" not in word), result, **typed)
+    if not entry.shape or not wants_json():
+        return result, shown
+    from holdfast.surfaces.maps import Terms, mapped
+
+    return mapped(" ".join(entry.shape), result, None, Terms()), shown
 
 
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:
@@ -154,12 +236,17 @@ def _explained(parameter: Parameter, entry: Entry) -> Parameter:
     return replace(parameter, asked=replace(parameter.asked, **explained), **changed)
 
 
-def present(result: Any, *, as_json: bool) -> None:
+def wants_json() -> bool:
+    """True if the command that runs prints JSON, for a program."""
+    return bool(click.get_current_context().meta.get(AS_JSON))
+
+
+def present(result: Any) -> None:
     """Print a result as JSON for a program, or for a person; exit with its code."""
     from holdfast.hosts.cli.render import print_json, say
 
     value, text, *code = result
-    if as_json:
+    if wants_json():
         print_json(value)
     elif isinstance(text, str):
         say(text)
@@ -172,19 +259,12 @@ def present(result: Any, *, as_json: bool) -> None:
 def _option_of(parameter: Parameter) -> click.Parameter:
     """Return the argument or option that a parameter is."""
     asked, kind, default = parameter.asked, parameter.kind, parameter.default
-    many, pairs = get_origin(kind) is tuple, get_origin(kind) is Mapping
-    required = default is REQUIRED
-    empty = required or pairs or (many and not default)
-    fallback = {} if empty else {"default": default}  # None would be a default too
+    many, pairs, required = get_origin(kind) is tuple, get_origin(kind) is Mapping, default is REQUIRED
+    common: dict[str, Any] = {"type": _type_of(parameter), "required": required, "metavar": asked.metavar}
+    if not (required or pairs or (many and not default)):
+        common["default"] = default  # None would be a default too
     if parameter.positional:
-        return click.Argument(
-            [parameter.name],
-            type=_type_of(parameter),
-            nargs=-1 if many else 1,
-            required=required,
-            metavar=asked.metavar,
-            **fallback,
-        )
+        return click.Argument([parameter.name], nargs=-1 if many else 1, **common)
     word = parameter.name.rstrip("_").replace("_", "-")
     flags = asked.flag.split() or [f"--{word.removesuffix('s') if many or pairs else word}"]
     meaning = asked.help
@@ -192,34 +272,25 @@ def _option_of(parameter: Parameter) -> click.Parameter:
         if (parameter.optional or default) and not asked.flag:
             flags = [f"{flags[0]}/--no-{word}"]
         return click.Option([*flags, parameter.name], is_flag=True, default=default, help=meaning)
-    metavar = asked.metavar or ("NAME=VALUE" if pairs else None)
+    if pairs and not asked.metavar:
+        common["metavar"] = "NAME=VALUE"
     if len(choices := ", ".join(parameter.choices)) > LONG_CHOICES:
-        metavar, meaning = word.upper(), f"{meaning.rstrip('.')}: {choices}."
+        common["metavar"], meaning = word.upper(), f"{meaning.rstrip('.')}: {choices}."
     if many:
         meaning = f"{meaning.rstrip('.')}; repeatable."
-    return click.Option(
-        [*flags, parameter.name],
-        type=_type_of(parameter),
-        multiple=many or pairs,
-        required=required,
-        show_default=bool(default) and not required,
-        metavar=metavar,
-        help=meaning,
-        **fallback,
-    )
+    common |= {"multiple": many or pairs, "show_default": bool(default) and not required, "help": meaning}
+    return click.Option([*flags, parameter.name], **common)
 
 
 def _type_of(parameter: Parameter) -> Any:
     asked, kind = parameter.asked, parameter.item
-    least, most = asked.least, asked.most
-    if asked.form:
-        return FORMS[asked.form]
+    if asked.form or kind is Path:
+        return FORMS[asked.form or "path"]
     if parameter.choices:
         return click.Choice(parameter.choices, case_sensitive=False)
-    if kind is Path:
-        return FORMS["path"]
+    least, most = (None if bound is None else int(bound) for bound in (asked.least, asked.most))
     if kind is int and (least is not None or most is not None):
-        return click.IntRange(None if least is None else int(least), None if most is None else int(most))
+        return click.IntRange(least, most)
     return kind if kind in (int, float) else str
 
 
@@ -260,7 +331,10 @@ def opened(**flags: Any) -> "Iterator[Memory]":
                     next_session(memory.store.folder, Path.cwd())
 
 
-def declined() -> NoReturn:
-    """Report that the user said no, and exit with the code of a refusal."""
-    click.echo("Nothing was done.", err=True)
-    raise click.exceptions.Exit(Conflict.exit_code)
+def insist(question: str, *, yes: bool) -> None:
+    """Ask for confirmation, unless there is one already; without it exit with the code of a refusal."""
+    from holdfast.hosts.cli.render import agreed
+
+    if not yes and not agreed(question):
+        click.echo("Nothing was done.", err=True)
+        raise click.exceptions.Exit(Conflict.exit_code)

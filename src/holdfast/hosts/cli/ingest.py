@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.compose.adapters import make_checkout
-from holdfast.hosts.cli.command import Result, opened
+from holdfast.hosts.cli.command import Result, Words, opened
 from holdfast.hosts.cli.render import page, say, working
 from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
@@ -38,13 +38,7 @@ def bootstrap_command(
 
 
 def seed_command(
-    memory: Memory,
-    file: Path,
-    *,
-    kind: str = "fact",
-    tags: tuple[str, ...] = (),
-    promote: bool = False,
-    dry_run: bool = False,
+    memory: Memory, file: Path, *, kind: str = "fact", tags: Words = (), promote: bool = False, dry_run: bool = False
 ) -> Result:
     return _seeded(seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run))
 
@@ -118,6 +112,6 @@ def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Re
         demo.load_demo(memory, end)
         make_checkout(place / CODE, demo.PROJECT, demo.history_until(end))
         contents = demo.contents_of(memory, place)
-    settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
+    settings = {"HOLDFAST_HOME": contents["folder"], "HOLDFAST_PROJECT": contents["project"]}
     quoted = {name: shlex.quote(value) for name, value in settings.items()}
     return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)))

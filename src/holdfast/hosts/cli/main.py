@@ -1,6 +1,7 @@
 """The `holdfast` command: find a command, import only its module, and report errors."""
 
 import errno
+import json
 import os
 import sys
 import traceback
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import built
-from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
+from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, built, nearest, suggestion
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -78,10 +78,8 @@ class Lazy(click.Group):
         """Complete a command's name without importing any."""
         from click.shell_completion import CompletionItem
 
-        offered = {name: entry for name, entry in self.entries.items() if name not in HIDDEN}
-        items = [
-            CompletionItem(name, help=entry.line) for name, entry in offered.items() if name.startswith(incomplete)
-        ]
+        names = [name for name in self.entries if name.startswith(incomplete) and name not in HIDDEN]
+        items = [CompletionItem(name, help=self.entries[name].line) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
@@ -204,25 +202,23 @@ def speak_unicode(*streams: object) -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    failed: HoldfastError
     try:
         code = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+        return code if isinstance(code, int) else 0  # the exit code of a command that ended early
     except HoldfastError as problem:
-        _report(problem, as_json="--json" in arguments)
-        return problem.exit_code
+        failed = problem
     except OSError as problem:
         if problem.errno not in _REFUSED:
             raise
-        refused = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
-        _report(refused, as_json="--json" in arguments)
-        return refused.exit_code
+        failed = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.Abort as problem:  # Ctrl-C, or the end of input at a question
         if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         click.echo(err=True)
-        _report(Invalid("Nothing was done.", hint="Use --yes to do it without asking."), as_json="--json" in arguments)
-        return Invalid.exit_code
+        failed = Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
     except click.exceptions.NoArgsIsHelpError as problem:  # a group without a command prints its help
         problem.show()
         return Invalid.exit_code
@@ -230,28 +226,19 @@ def _run(arguments: list[str]) -> int:
         ctx = problem.ctx if isinstance(problem, click.UsageError) else None
         usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
         hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
-        _report(Invalid(" ".join(problem.format_message().split()), hint=hint), as_json="--json" in arguments)
-        return Invalid.exit_code
-    return code if isinstance(code, int) else 0  # the exit code of a command that ended early
+        failed = Invalid(" ".join(problem.format_message().split()), hint=hint)
+    if "--json" in arguments:
+        from holdfast.model.fence import escaped
+
+        print(escaped(json.dumps({"error": failed.code, "message": failed.message, "hint": failed.hint})))
+    from holdfast.hosts.cli.render import print_error
+
+    print_error(failed.message, failed.hint)
+    return failed.exit_code
 
 
 # The system refuses to read or write a file, whichever it is: no bug.
 _REFUSED: dict[int | None, type[StoreError]] = {
-    errno.EACCES: StoreUnwritable,
-    errno.EPERM: StoreUnwritable,
-    errno.EROFS: StoreUnwritable,
-    errno.ENOSPC: StoreFull,
-    errno.EDQUOT: StoreFull,
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), StoreUnwritable),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), StoreFull),
 }
-
-
-def _report(problem: HoldfastError, *, as_json: bool) -> None:
-    if as_json:
-        import json
-
-        from holdfast.model.fence import escaped
-
-        print(escaped(json.dumps({"error": problem.code, "message": problem.message, "hint": problem.hint})))
-    from holdfast.hosts.cli.render import print_error
-
-    print_error(problem.message, problem.hint)

@@ -1,34 +1,45 @@
-"""Commands that save and find memories, and what a write came to."""
+"""Commands that save, find, change and judge single memories, and what a write came to."""
 
+import sys
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
 
-from holdfast.hosts.cli.command import Result
-from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_recalled
-from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
+from holdfast.hosts.cli.command import Result, insist, wants_json
+from holdfast.hosts.cli.render import BELOW, agreed, console, hanging, headed, indented, page, say, show_recalled
+from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
-from holdfast.model.errors import Conflict
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
-from holdfast.model.request import Fields
-from holdfast.model.text import counted
+from holdfast.model.request import Asked, Fields
+from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain, how_near
+from holdfast.policy.ranking.weight import REASONS
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs.exchange.replicas import unsent
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
+from holdfast.verbs.memory import Memory, Report, find
+from holdfast.verbs.records import hot
+from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
+from holdfast.verbs.records.read import Level, browse, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.recall import recall
 
 LABELS = "project everywhere kinds scopes tags session starters since until"
 LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted about sessions, not knowledge
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
+REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
+_PLURALS = {
+    "entry of the trail": "entries of the trail",
+    "file of hooks": "files of hooks",
+    "memory that quoted it": "memories that quoted it",
+}
 
 
 def remember_command(
@@ -78,14 +89,13 @@ def recall_command(
 
 
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
-    hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
-    shown = hydrated.shown
+    shown = get(memory, id, at=as_of) if as_of else hydrate(memory, id, level)
     links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
     around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
-    more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
+    more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(shown, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
-    return value, page("records", [shown.record]) if level == "summary" else page("record", hydrated)
+    return value, page("records", [shown.record]) if level == "summary" else page("record", shown)
 
 
 def list_command(
@@ -111,6 +121,100 @@ def list_command(
     value = {"total": listed.total, "hidden": hidden, "records": listed.records}
     shown = replace(listed, notes=notes) if hidden else listed
     return value, page("records", listed.records, shown, filtered=filtered)
+
+
+def revise_command(
+    memory: Memory, id: str, *, redact: bool = False, **asked: Annotated[Any, Fields(Revision, REVISED)]
+) -> Result:
+    if asked["body"] == "-":
+        asked["body"] = stdin_text()
+    asked["fields"] = fields_of(asked["fields"])
+    asked["anchors"] = from_top(memory, asked["anchors"])
+    with teaching_fields(asked["kind"] or find(memory, id).record.kind):
+        revision = Revision.of(**asked)
+        # A text that was passed is checked, even an empty one.
+        revised = revise(memory, id, replace(revision, body=asked["body"], title=asked["title"]), redact=redact)
+    return done("revised", revised) if isinstance(revised, Record) else refusal_of(revised)
+
+
+def forget_command(
+    memory: Memory, id: str, *, reason: str = "", erase: bool = False, backups: bool = False, yes: bool = False
+) -> Result:
+    if erase:
+        title = shorten(find(memory, id).record.title or "its remains", 60) if not yes else ""
+        insist(f"Erase “{title}” and its whole history for good?", yes=yes)
+        return _erase(memory, id, and_backups=backups)
+    if backups:
+        raise Invalid("--backups needs --erase.", hint="A retired memory stays in backups.")
+    if not reason.strip():
+        raise Invalid("A reason is required.", hint='holdfast forget ID --reason "the service was shut down"')
+    return done("forgotten", retire(memory, id, reason))
+
+
+def _erase(memory: Memory, reference: str, *, and_backups: bool) -> Result:
+    from holdfast.verbs.upkeep.erasing import backups_of, erase
+
+    erased = erase(memory, reference)
+    backups = backups_of(memory, erased, rewrite=and_backups)
+    holding = [f"  {backup.path}" for backup in backups if backup.holds]
+    if holding and not and_backups and sys.stdin.isatty() and not wants_json():
+        say("\n".join(("These backups still contain it:", *holding)), err=True)
+        if agreed("Rewrite them without it?"):
+            backups = backups_of(memory, erased, rewrite=True)
+    value = {
+        "status": "erased" if erased.finished else "unfinished",
+        "id": erased.ids[0] if erased.ids else "",
+        **{name: getattr(erased, name) for name in ("reached", "files", "said_by")},
+        "backups": [
+            {name: getattr(backup, name) for name in ("path", "holds", "rewritten", "removed")}
+            | ({"problem": backup.problem} if backup.problem else {})
+            for backup in backups
+        ],
+        "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
+    }
+    reached = ", ".join(
+        f"{count} {_PLURALS[name]}" if count > 1 and name in _PLURALS else counted(count, name)
+        for name, count in erased.reached.items()
+    )
+    return value, page("erased", erased, reached, backups)
+
+
+def restore_command(memory: Memory, id: str) -> Result:
+    if Path(id).suffix or Path(id).is_file():
+        raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
+    return done("restored", restore(memory, id))
+
+
+def trust_command(
+    memory: Memory,
+    id: str,
+    *,
+    raises: bool | None = None,
+    reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
+    delta: float | None = None,
+    note: str = "",
+) -> Report:
+    if raises is None and not reason:
+        trust = hot.trust_of(memory, id)
+    else:
+        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
+        trust = hot.change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
+    return trust
+
+
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Callable[[Memory, str], Result]:
+    """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
+
+    def act(memory: Memory, id: str) -> Result:
+        members, record = verb(memory, id), find(memory, id).record
+        size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"
+        return members, f"{short(record.id)}  {word}: {record.title} ({size})"
+
+    return act
+
+
+promote_command, demote_command = _hot_action(hot.promote, "added"), _hot_action(hot.demote, "removed")
+pin_command, unpin_command = _hot_action(hot.pin, "pinned"), _hot_action(hot.unpin, "unpinned")
 
 
 def outcome_of(outcome: Outcome) -> Result:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import Any, Literal
+from typing import Any
 
 import click
 from rich.cells import cell_len
@@ -21,6 +21,7 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
+from holdfast.hosts.cli.command import wants_json
 from holdfast.hosts.to_json import plain
 from holdfast.model import ids
 from holdfast.model.event import Event, in_words
@@ -68,16 +69,9 @@ class _Console(Console):
 def console(*, error: bool = False) -> Console:
     """Return a console that prints plain text to a pipe or on request."""
     stream = sys.stderr if error else sys.stdout
-    is_terminal = stream.isatty()
-    colours: Literal["auto"] | None = None if is_plain() else "auto"
-    return _Console(
-        file=stream,
-        highlight=False,
-        soft_wrap=not is_terminal,
-        width=None if is_terminal else 120,
-        color_system=colours,
-        theme=_THEME,
-    )
+    usual: dict[str, Any] = {"file": stream, "theme": _THEME, "highlight": False}
+    colours: dict[str, Any] = {"color_system": None} if is_plain() else {}
+    return _Console(**usual, **colours) if stream.isatty() else _Console(**usual, **colours, soft_wrap=True, width=120)
 
 
 def is_plain() -> bool:
@@ -112,13 +106,15 @@ def wrapped(text: str) -> str:
     """Return a text with lines that fit the terminal, broken between words; unchanged if it goes to a file or pipe."""
     if not sys.stdout.isatty():
         return text
-    width, lines = console().width, list[str]()
-    for line in text.split("\n"):
-        if len(line) > width and not line.lstrip().startswith(("holdfast ", "export ", "claude ")):  # copied whole
-            indent = " " * (len(line) - len(line.lstrip()) + 2)
-            line = fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)  # noqa: PLW2901
-        lines.append(line)
-    return "\n".join(lines)
+    width = console().width
+
+    def fitted(line: str) -> str:
+        if len(line) <= width or line.lstrip().startswith(("holdfast ", "export ", "claude ")):  # copied whole
+            return line
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+    return "\n".join(map(fitted, text.split("\n")))
 
 
 def ago(at: str) -> str:
@@ -198,29 +194,20 @@ def _below_title(record: Record, snippet: str) -> str:
 def hanging(out: Console, text: Text, by: int) -> None:
     """Print a text whose further lines are indented on a terminal."""
     first, *rest = text.wrap(out, out.width) if out.is_terminal else [text]
-    first.rstrip()
+    for line in (first, *rest):
+        line.rstrip()
     out.print(first)
     if rest:
-        for line in rest:
+        indented(out, Text(" ").join(rest), by)
+
+
+def indented(out: Console, text: str | Text, by: int, style: str = "") -> None:
+    """Print an indented text, if there is any; it is never cut, only wrapped between words on a terminal."""
+    whole = Text(text, style=style) if isinstance(text, str) else text
+    for line in whole.wrap(out, max(out.width - by, 20)) if out.is_terminal else whole.split("\n") if whole else ():
+        if out.is_terminal:
             line.rstrip()
-        print_wrapped(out, Text(" ").join(rest), by)
-
-
-def print_wrapped(out: Console, text: Text, by: int) -> None:
-    """Print a text wrapped between words, every line indented and without spaces at its end."""
-    for line in text.wrap(out, max(out.width - by, 20)):
-        line.rstrip()
         out.print(Text(" " * by).append_text(line) if line else "")
-
-
-def indented(out: Console, text: str, by: int, style: str = "") -> None:
-    """Print an indented text, if there is any; it is never cut, only wrapped on a terminal."""
-    if not text:
-        return
-    if out.is_terminal:
-        print_wrapped(out, Text(text, style=style), by)
-    else:
-        out.print(Text("\n".join(" " * by + line if line else "" for line in text.split("\n")), style=style))
 
 
 def about(record: Record) -> str:
@@ -378,13 +365,13 @@ def draw(text: str, *, error: bool = False) -> None:
         if not styled and "<" in line:  # only a tag
             continue
         if indent and not hang and out.is_terminal:
-            print_wrapped(out, styled[indent:], indent)
+            indented(out, styled[indent:], indent)
         else:
             hanging(out, styled, int(hang[1]) if hang else 0)
 
 
 @contextmanager
-def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
+def progress(label: str, total: int | None) -> Iterator[Callable[..., None]]:
     """Yield a function that updates a progress bar on stderr: what is done, the total if it was not known, and another label.
 
     Nothing is drawn for programs.
@@ -393,7 +380,9 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = console(error=True)
-    with Progress(*columns, console=out, disable=quiet or is_plain() or not sys.stderr.isatty(), transient=True) as bar:
+    with Progress(
+        *columns, console=out, disable=wants_json() or is_plain() or not sys.stderr.isatty(), transient=True
+    ) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done, of=None, what=label: bar.update(task, completed=done, total=of or total, description=what)
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.command import Result, opened
+from holdfast.hosts.cli.command import Result, Words, opened, wants_json
 from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
@@ -19,9 +19,8 @@ from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of
-from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
+from holdfast.verbs.truth.contradictions import compare_now, conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import Choice, Given, Item
 
@@ -32,12 +31,12 @@ Answer = tuple[Item, Choice, Given]
 Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
 
 
-def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
+def review_command(*, sorts: Sorts = ()) -> Result:
     with opened() as memory:
         with working("looking for what needs a decision"):
             left = compare_now(memory)
             items = inbox.waiting_items(memory, sorts=sorts or None)
-        if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if wants_json() or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items, left)
         answers, problems = _ask(items), list[str]()
         for item, choice, given in answers:
@@ -59,20 +58,15 @@ def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox
 
 
 def approve_command(
-    memory: Memory,
-    references: tuple[str, ...] = (),
-    *,
-    everything: bool = False,
-    sorts: Sorts = (),
-    force: bool = False,
+    memory: Memory, references: Words = (), *, everything: bool = False, sorts: Sorts = (), force: bool = False
 ) -> Result:
-    return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
+    return _decide_all(memory, "approve", references, everything, sorts, Given(force=force))
 
 
 def reject_command(
-    memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
+    memory: Memory, references: Words = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
-    return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
+    return _decide_all(memory, "reject", references, everything, sorts, Given(reason=reason))
 
 
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
@@ -95,7 +89,7 @@ def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_r
 
 
 def _decide_all(
-    memory: Memory, choice: str, references: Sequence[str], sorts: Sequence[str], given: Given, *, everything: bool
+    memory: Memory, choice: str, references: Sequence[str], everything: bool, sorts: Sequence[str], given: Given
 ) -> Result:
     """Approve or reject what is named, or everything of some sorts."""
     if everything == bool(references):
@@ -142,20 +136,21 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
         page("item", item, full=True)()
         offered = {choice.key: choice for choice in inbox.choices(item).values()}
         words = {key: choice.words_for(item) for key, choice in offered.items()}
-        words |= {"s": "skip", "u": "undo", "q": "quit"}
-        key = _pressed(words)
+        key = _pressed(words | {"s": "skip", "u": "undo", "q": "quit"})
         if key == "q":
             break
-        if key == "s":
-            click.echo("→ skipped")
-            answers.append(None)
-        elif key == "u":
+        if key == "u":
             click.echo("→ undone" if answers else "There is nothing to undo.")
             while answers and answers.pop() is None:  # back to the last item that was decided
                 pass
-        elif (given := _given(item, offered[key])) is not None:
-            click.echo(f"→ {words[key]}")
-            answers.append((item, offered[key], given))
+            continue
+        is_edit = key in offered and offered[key].name == "edit"
+        text = (click.edit(item.record.body) or "").strip() if is_edit else ""
+        if is_edit and text in ("", item.record.body.strip()):
+            click.echo("Unchanged.")
+        else:
+            click.echo(f"→ {words.get(key, 'skipped')}")
+            answers.append((item, offered[key], Given(text=text)) if key in offered else None)
     return [answer for answer in answers if answer]
 
 
@@ -201,14 +196,3 @@ def _single_keys() -> Iterator[Callable[[], str]]:
         yield read
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _given(item: Item, choice: Choice) -> Given | None:
-    """Return what the user adds to a decision: the new text of an edit; None if they left it as it is."""
-    if choice.name != "edit":
-        return Given()
-    text = (click.edit(item.record.body) or "").strip()
-    if text in ("", item.record.body.strip()):
-        click.echo("Unchanged.")
-        return None
-    return Given(text=text)

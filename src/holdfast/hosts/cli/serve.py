@@ -1,4 +1,4 @@
-"""Commands that keep running: the MCP server, the viewer, the live stream, and the worker that hooks start."""
+"""Commands that keep running: the MCP server, a team's server, the viewer, the live stream, and the worker that hooks start."""
 
 import os
 import sys
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast.hosts.cli.command import Result, opened, settings
+from holdfast.hosts.cli.command import Printed, Result, opened, settings, wants_json
+from holdfast.model.errors import Invalid, MissingPackage
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.stream import Item
 
-DEFAULT_PORT = 4653
+DEFAULT_PORT, TEAM_PORT = 4653, 4654
 WATCH_INDENT = 22  # where the text of an item begins
 _STYLES = {
     "prompt": "bold blue",
@@ -38,7 +39,6 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
             stdio.main(server)
             return
         from holdfast.compose.settings import load_settings, store_folder
-        from holdfast.model.errors import MissingPackage
 
         try:
             from holdfast.hosts.loopback import TOKEN_FILE, kept_token
@@ -49,17 +49,38 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
         current = load_settings(flags=flags, preset=preset_named(names))
         folder = store_folder(current.config, Path.cwd())
         # The token itself stays out of the terminal's history: the shell inserts it.
-        places = {
-            "default": f"$(cat '{folder.absolute() / TOKEN_FILE}')",
-            "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN",
-        }
-        header = f"Authorization: Bearer {places.get(current.sources['http_token'], 'YOUR_HTTP_TOKEN')}"
+        kept = {"default": f"$(cat '{folder.absolute() / TOKEN_FILE}')", "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN"}
+        header = f"Authorization: Bearer {kept.get(current.sources['http_token'], 'YOUR_HTTP_TOKEN')}"
 
         def announce(url: str) -> None:
             click.echo(f"Holdfast serves MCP at {url}. To add it to Claude Code:", err=True)
             click.echo(f'claude mcp add --transport http holdfast {url} --header "{header}"', err=True)
 
         main(server, token=current.config.http_token or kept_token(folder), port=port, announce=announce)
+
+
+def run_command(
+    *,
+    host: str = "127.0.0.1",
+    port: int = TEAM_PORT,
+    names: Surfaces = ("core",),
+    rate: float = 50.0,
+    burst: float = 200.0,
+    largest: int = 2000000,
+) -> None:
+    try:
+        from holdfast.hosts.server.app import Limits, serve
+    except ImportError as problem:
+        hint = "Run: pip install 'holdfast[http,postgres]'"
+        raise MissingPackage("Serving a team needs optional packages.", hint=hint) from problem
+
+    def announce(url: str) -> None:
+        click.echo(f"Holdfast serves a team at {url}/mcp. To add it to Claude Code:", err=True)
+        header = '--header "Authorization: Bearer $HOLDFAST_KEY" --header "Holdfast-Project: github.com/acme/shop"'
+        click.echo(f"claude mcp add --transport http holdfast {url}/mcp {header}", err=True)
+
+    limits = Limits(rate=max(rate, 0.001), burst=max(burst, 1), largest=largest)
+    serve(settings(), names, host=host, port=port, limits=limits, announce=announce)
 
 
 def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
@@ -87,10 +108,8 @@ def watch_command(
     session: str = "",
     last: int = 10,
     once: bool = False,
-    as_json: bool = False,
-) -> None:
+) -> Printed:
     from holdfast.hosts.web.live import SECONDS, look
-    from holdfast.model.errors import Invalid
     from holdfast.verbs.records.project import project_called
     from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
 
@@ -101,8 +120,8 @@ def watch_command(
         wanted = Wanted(project=where, whats=whats, session=session)
         place = look(memory)
         for item in reversed(older(memory, wanted, limit=last).items) if last else ():
-            _print(item, as_json=as_json, everywhere=everywhere)
-        if not once and not as_json:
+            _print(item, everywhere=everywhere)
+        if not once and not wants_json():
             click.echo(f"Following {where or 'all projects'}. Press Ctrl-C to stop.", err=True)
         while not once:
             time.sleep(SECONDS)
@@ -110,12 +129,12 @@ def watch_command(
                 continue
             page = newer(memory, wanted, after=place)
             for item in reversed(page.items):
-                _print(item, as_json=as_json, everywhere=everywhere)
+                _print(item, everywhere=everywhere)
             place = page.place or place
 
 
-def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
-    if as_json:
+def _print(item: "Item", *, everywhere: bool) -> None:
+    if wants_json():
         import json
 
         from holdfast.hosts.web.endpoints import item_json
@@ -132,15 +151,8 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
     verb = "in hot set" if item.verb == "heated" else VERB_WORDS.get(item.verb, item.verb)  # short: it has a column
     word = (item.outcome or verb) if item.what in ("use", "change") else {"record": "saved"}.get(item.what, item.what)
-    parts = (
-        (local(item.at, "%H:%M:%S"), "dim"),
-        " ",
-        (f"{word:<12}", style),
-        " ",
-        item.text,
-        (f"  {item.client}{project}", "dim"),
-    )
-    hanging(console(), Text.assemble(*parts), WATCH_INDENT)
+    line = Text.assemble((f"{local(item.at, '%H:%M:%S')} ", "dim"), (f"{word:<12}", style), f" {item.text}")
+    hanging(console(), line.append(f"  {item.client}{project}", "dim"), WATCH_INDENT)
     sys.stdout.flush()
 
 

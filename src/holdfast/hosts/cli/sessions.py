@@ -1,14 +1,15 @@
-"""Commands for sessions, their transcripts and briefs, and threads."""
+"""Commands for sessions, their transcripts and briefs, the outcome of memories in them, and threads."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
-from holdfast.hosts.cli.render import page, wrapped
+from holdfast.hosts.cli.render import PERSON, page, wrapped
 from holdfast.hosts.cli.values import json_in, stdin_text, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
+from holdfast.model.request import Asked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.sessions import thread as threads
@@ -16,7 +17,7 @@ from holdfast.verbs.sessions import transcript as transcripts
 from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
 from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
 
 
@@ -108,6 +109,23 @@ def brief_command(
         return started, lambda: print(wrapped(started.text))
     nothing = 'nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.'
     return started, f"The brief is empty: {nothing}"
+
+
+def judge_command(
+    memory: Memory,
+    verdict: Annotated[str, Asked("", choices=VERDICTS)],
+    ids: tuple[str, ...] = (),
+    *,
+    evidence: str = "",
+    session: str | None = None,
+) -> Result:
+    from holdfast.surfaces.core.text import answered  # it imports most verbs
+
+    del session  # the memory acts in it
+    judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
+    lines = answered(judged, PERSON)
+    shown = lines if unanswered(memory) else [line for line in lines if not line.startswith("Every scar")]
+    return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
 def thread_open_command(

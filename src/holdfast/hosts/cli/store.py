@@ -1,4 +1,4 @@
-"""Commands of `holdfast store`: back up, export, import, move, tidy and repair it."""
+"""Commands of `holdfast store`: back up, export, import, move, tidy and repair it; and those that sync it with replicas."""
 
 import os
 import shutil
@@ -14,32 +14,32 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from holdfast.compose import open_memory
-from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, markdown_folder, write_foreign
-from holdfast.compose.locks import worker_lock
+from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
 from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
 from holdfast.compose.team import grant, move_store
-from holdfast.hosts.cli.command import Result, declined, opened, settings
+from holdfast.hosts.cli.command import Result, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
 from holdfast.hosts.to_json import plain
-from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
 from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE, lines_in, list_store, listed_stores, open_regular
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
-from holdfast.verbs.exchange.sync import take_from
+from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, turn
+from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar, take_from
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import identity_of
+from holdfast.verbs.records.quarantine import address
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.upkeep import doctor
-from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
 from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, EXAMPLES = 10, 5  # rows of a list, and examples for each reason
 FOUND = 1  # the exit code of a check that found something
+Replica = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 _EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
 
 
@@ -49,10 +49,10 @@ def backup_command(file: Path | None = None, *, keep: int | None = None) -> Resu
     store = _store(exists=True)
     keep_out_of_git(store.parent)
     with working("copying the store"):
-        made = doctor.back_up_store(store, file, keep=keep, now=_now())
-    text = f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked."
-    older = f"\n{counted(len(made.removed), 'older backup')} removed." if made.removed else ""
-    value = {"backup": str(made.file), **asdict(made.mark), "removed": [str(path) for path in made.removed]}
+        made, mark, removed = doctor.back_up_store(store, file, keep=keep, now=_now())
+    text = f"{counted(mark.events, 'event')} copied to {made}, and checked."
+    older = f"\n{counted(len(removed), 'older backup')} removed." if removed else ""
+    value = {"backup": str(made), **asdict(mark), "removed": [str(path) for path in removed]}
     return value, text + older
 
 
@@ -62,7 +62,7 @@ def restore_command(file: Path, *, yes: bool = False) -> Result:
         raise Invalid("That file is the store itself.")
     mark = doctor.look_at(file)
     last = f"the last of {local(mark.last_at)}"
-    _agree(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
+    insist(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
     with _exclusive(store.parent, "restoring the store"):
         mark, former = doctor.restore(file, store, now=_now())
     before = f"\nWhat was there before is in {former}." if former else ""
@@ -78,7 +78,7 @@ def recover_command(file: Path | None = None, *, output: Path | None = None, yes
             saved, damaged = doctor.recover_file(file, output), file
     else:
         store = _store(exists=True)
-        _agree(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
+        insist(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
         with _exclusive(store.parent, "reading the damaged store"):
             keep_out_of_git(store.parent)
             saved, damaged = doctor.recover_store(store, now=_now())
@@ -100,11 +100,6 @@ def _now() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
 
 
-def _agree(question: str, *, yes: bool) -> None:
-    if not yes and not agreed(question):
-        declined()
-
-
 @contextmanager
 def _exclusive(home: Path, label: str) -> Iterator[None]:
     """Keep the worker out; afterwards the next sync reads replicas from the beginning: they may contain what the store no longer does."""
@@ -115,9 +110,7 @@ def _exclusive(home: Path, label: str) -> Iterator[None]:
         shutil.rmtree(home / "replicas", ignore_errors=True)
 
 
-def migrate_command(
-    *, to: str | None = None, from_: str | None = None, grant_: str | None = None, as_json: bool = False
-) -> Result:
+def migrate_command(*, to: str | None = None, from_: str | None = None, grant_: str | None = None) -> Result:
     if grant_ and not (to or from_):
         with open_memory(settings()) as memory:
             grant(memory, grant_)
@@ -126,7 +119,7 @@ def migrate_command(
     if bool(to) == bool(from_):
         raise Invalid("Pass either --to or --from.", hint="Each takes a postgresql:// URL or a folder.")
     config = settings().config
-    with progress("opening", None, quiet=as_json) as shown:
+    with progress("opening", None) as shown:
         home, ends = store_folder(config, Path.cwd()), {"target": to or "", "source": from_ or ""}
         moved = move_store(config, home, **ends, progress=lambda what, done, total: shown(done, total, what))
     amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
@@ -143,20 +136,19 @@ def rebuild_command(
     *,
     missing: bool = False,
     from_markdown: Path | None = None,
-    as_json: bool = False,
 ) -> Result:
     if from_markdown:
         return _filled(memory, from_markdown)
     if what == "views":
-        with progress("replaying the journal", None, quiet=as_json) as moved:
-            done = rebuild_views(memory, moved)
+        with progress("replaying the journal", None) as moved:
+            done = memory.store.rebuild(progress=moved)
     else:
         if memory.embedder is None:
             raise Invalid("No embedder is set.", hint='Set embedder to "local" or "http".')
-        now = status(memory)
-        total = now.lagging if missing else now.everywhere + now.retired + now.pending
-        with progress("embedding", total, quiet=as_json) as moved:
-            done = catch_up(memory, progress=moved) if missing else rebuild_vectors(memory, moved)
+        now = doctor.status(memory)
+        total = now["lagging"] if missing else now["everywhere"] + now["retired"] + now["pending"]
+        with progress("embedding", total) as moved:
+            done = catch_up(memory, progress=moved) if missing else doctor.rebuild_vectors(memory, moved)
     return {"rebuilt": what, "records": done}, f"Rebuilt the {what} of {counted(done, 'memory')}."
 
 
@@ -168,7 +160,7 @@ def _filled(memory: Memory, folder: Path) -> Result:
         )
         raise Conflict("This store is not empty.", hint=hint)
     with tempfile.TemporaryDirectory() as states, working("reading the files"):
-        replica, sharing = markdown_folder(folder, Path(states), memory)
+        replica, sharing = adapters.markdown_folder(folder, Path(states), memory)
         with closing(replica):
             done = take_from(memory, replica, sharing)
     return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
@@ -210,8 +202,7 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
             return {"leaks": leaks}, _leaks(leaks, footer), FOUND if leaks else 0
         if leaks and not yes:
             _leaks(leaks, error=True)()
-            if not agreed("Mask them in the store, history included? This cannot be undone."):
-                declined()
+            insist("Mask them in the store, history included? This cannot be undone.", yes=False)
         done = redact(memory)
     if not done.clean:
         reading = "Another process is reading the store, so its log still contains old pages."
@@ -236,29 +227,25 @@ def export_command(
     output: Path | None = None,
 ) -> Result:
     target = place or output
-    if as_ in ("gitmem", "memory-mcp", "bettermemory", "claude-mem"):
+    if as_ == "git-notes":
+        project = adapters.checkout_of(target).project() if target else memory.project
+        own = (record for record in records_of(memory) if record.project == project)
+        done = adapters.write_foreign(as_, own, target or Path.cwd())
+        text = f"{counted(done['written'], 'entry')} added to refs/notes/mem of {project}; {done['known']} were there already."
+        private = "private memories were left out, since notes are pushed: holdfast share ID first."
+        text += f"\n{done['left_out']} {private}" if done["left_out"] else ""
+        return {"project": project, "added": done["written"], "known": done["known"], "private": done["left_out"]}, text
+    if as_ not in ("events", "json"):
         if target is None:
             raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
-        done = write_foreign(as_, records_of(memory), target)
-        text = f"{counted(done.written, 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
-        if done.known:
-            text += f" {done.known} were there already."
-        if done.left_out:
-            which = "those of sessions" if as_ == "gitmem" else "retired ones"
-            text += f"\n{counted(done.left_out, 'memory')} left out: {as_} has no place for {which}."
-        return {"output": str(target), "memories": done.written, "known": done.known, "left_out": done.left_out}, text
-    if as_ == "git-notes":
-        project = checkout_of(target).project() if target else memory.project
-        own = (record for record in records_of(memory) if record.project == project)
-        done = write_foreign(as_, own, target or Path.cwd())
-        text = (
-            f"{counted(done.written, 'entry')} added to refs/notes/mem of {project}; {done.known} were there already."
-        )
-        if done.left_out:
-            text += (
-                f"\n{done.left_out} private memories were left out, since notes are pushed: holdfast share ID first."
-            )
-        return {"project": project, "added": done.written, "known": done.known, "private": done.left_out}, text
+        done = adapters.write_foreign(as_, records_of(memory), target)
+        text = f"{counted(done['written'], 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
+        text += f" {done['known']} were there already." if done["known"] else ""
+        which = "those of sessions" if as_ == "gitmem" else "retired ones"
+        left_out = f"\n{counted(done['left_out'], 'memory')} left out: {as_} has no place for {which}."
+        counts = {"memories": done["written"], "known": done["known"], "left_out": done["left_out"]}
+        value = {"output": str(target), **counts}
+        return value, text + (left_out if done["left_out"] else "")
     lines = export_records(memory) if as_ == "json" else export(memory)
     if target is None:
         for line in lines:
@@ -280,12 +267,11 @@ def import_command(
     memory: Memory,
     path: Path,
     *,
-    from_: Annotated[str | None, Asked("", choices=tuple(IMPORTERS))] = None,
+    from_: Annotated[str | None, Asked("", choices=tuple(adapters.IMPORTERS))] = None,
     dry_run: bool = False,
     project: str | None = None,
     pairs: tuple[str, ...] = (),
     quarantine: bool = False,
-    as_json: bool = False,
 ) -> Result:
     quarantine_as = f"import of {path.name}" if quarantine else ""
     if from_ is None:
@@ -293,7 +279,7 @@ def import_command(
             hint = "An export contains the project of each memory."
             raise Invalid("--dry-run, --project and --map need --from.", hint=hint)
         before = memory.store.last_seq()
-        with _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
+        with _lines(path) as lines, progress("importing", None) as moved:
             taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
         if fresh := memory.store.last_seq() - before:
             return taken, f"{counted(fresh, 'event')} imported; {counted(taken.records, 'memory')} new or changed."
@@ -305,12 +291,12 @@ def import_command(
             hint = "--map foo=github.com/me/foo, or --map foo=. for this project"
             raise Invalid(f"{old + sign!r} is not OLD=NEW.", hint=hint)
         mapped[old] = identity_of(memory, new)
-    if not dry_run and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
-        mapped |= _asked_homes(memory, take(foreign_items(from_, path), mapped=mapped, dry_run=True))
-    with progress(f"reading {from_}", None, quiet=as_json) as moved:
-        items = foreign_items(from_, path)
+    if not dry_run and not wants_json() and sys.stdin.isatty() and sys.stdout.isatty():
+        mapped |= _asked_homes(memory, take(adapters.foreign_items(from_, path), mapped=mapped, dry_run=True))
+    with progress(f"reading {from_}", None) as moved:
+        items = adapters.foreign_items(from_, path)
         report = take(items, mapped=mapped, dry_run=dry_run, quarantine_as=quarantine_as, progress=moved)
-    lagging = status(memory).lagging if memory.embedder and not dry_run else 0
+    lagging = doctor.status(memory)["lagging"] if memory.embedder and not dry_run else 0
 
     events = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
     events += [counted(report.transcripts, "transcript")] if report.transcripts else []
@@ -349,3 +335,113 @@ def _lines(path: Path) -> Iterator[Iterator[str]]:
     except OSError as problem:
         hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem
+
+
+def sync_command(
+    memory: Memory,
+    *,
+    remote: str = "",
+    offline: bool = False,
+    no_push: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+    put_back: bool = False,
+    rewrite: bool = False,
+) -> Result:
+    chosen, copied = [name for name in REPLICAS if is_on(memory, name)], refresh_copy(memory)
+    if memory.config.database and not chosen:
+        text = memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine."
+        return {"copied": copied}, text
+    if not chosen:
+        hint = "`holdfast replica` lists them, `holdfast replica on notes` turns git notes on."
+        raise Invalid("No replica is turned on.", hint=hint)
+    notes = adapters.open_notes(memory) if "notes" in chosen else None
+    target = "" if offline or notes is None else _remote(notes.remotes(), remote)
+    for name in chosen:
+        check_place(memory, name, notes.addresses(target) if notes and target and name == "notes" else ())
+    if rewrite:
+        _rewrite(memory, remote, yes=yes)
+    files = [name for name in chosen if name != "notes"]
+
+    def agree(question: str) -> bool:
+        return yes or (sys.stdin.isatty() and agreed(question))
+
+    # Files first, so that what was edited in them leaves with the notes; again if the notes brought something.
+    results = [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
+    if notes:
+        sharing = adapters.open_replica("notes", memory)[1]
+        with working(f"exchanging notes{f' with {target}' if target else ''}"):
+            results.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
+        if results[-1].came and not dry_run:
+            results += [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
+    return results, page("synced", results, dry_run=dry_run, most=SHOWN, address=address)
+
+
+def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
+    replica, sharing = adapters.open_replica(name, memory)
+    with closing(replica):
+        return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
+
+
+def replica_command(memory: Memory) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = [
+        {"name": name, "on": is_on(memory, name), "what": what} for name, what in REPLICAS.items()
+    ]
+    return [row | ({"waiting": _unsynced(memory, str(row["name"]))} if row["on"] else {}) for row in rows]
+
+
+def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: bool | None = None) -> Result:
+    with closing(adapters.open_replica(name, memory)[0]) as replica:
+        replica.cursor  # noqa: B018  an unusable replica is reported now, not at the next sync
+    notes = adapters.open_notes(memory) if name == "notes" else None
+    target = _remote(notes.remotes(), remote) if notes else ""
+    turn(memory, name, on=True, addresses=notes.addresses(target) if notes and target else [])
+    remarks = []
+    if notes and not notes.follows_rewrites():
+        question = "Amended and rebased commits lose their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
+        if git_config is None and sys.stdin.isatty():
+            git_config = agreed(question)
+        if git_config:
+            notes.follows_rewrites(set_it=True)
+        remarks = [
+            "Set notes.rewriteRef to refs/notes/holdfast/*: notes follow amended and rebased commits."
+            if git_config
+            else "Git's settings were not changed. `holdfast replica on notes --git-config` lets notes follow amended commits."
+        ]
+    head = f"{name} is on: {REPLICAS[name]}. `holdfast sync` brings it up to date."
+    return {"replica": name, "on": True, "notes": remarks}, "\n".join([head, *remarks])
+
+
+def off_command(memory: Memory, name: Replica) -> Result:
+    turn(memory, name, on=False)
+    return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
+
+
+def _rewrite(memory: Memory, remote: str, *, yes: bool) -> None:
+    notes = adapters.open_notes(memory)
+    target = _remote(notes.remotes(), remote)
+    where = f"here and at {target}" if target else "here"
+    question = f"Remove the history of the notes, {where}? Their current content stays."
+    if not yes and not (sys.stdin.isatty() and agreed(question)):
+        raise Invalid("Nothing was rewritten.", hint="Use --yes to do it without asking.")
+    if target and (problem := notes.fetch(target).problem):
+        raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
+    if problem := notes.rewrite(target).problem:
+        hint = "The local notes are rewritten; sync and try again."
+        raise Invalid(f"{target} rejected the push: {problem}", hint=hint)
+    after = "`git gc --prune=now` removes the old objects here; other clones are updated at their next sync."
+    say(f"Rewritten. {after}", err=True)
+
+
+def _remote(known: list[str], wanted: str) -> str:
+    if wanted and wanted not in known:
+        raise Invalid(f"There is no remote {wanted}.", hint=f"There is {', '.join(known) or 'none'}.")
+    return wanted or (known[0] if "origin" in known or len(known) == 1 else "")
+
+
+def _unsynced(memory: Memory, name: str) -> str:
+    try:
+        preview = _sync_files(memory, name, lambda _: False, False, True)
+    except HoldfastError as problem:
+        return str(problem)
+    return f"{counted(preview.put.records, 'memory')} to export, {preview.came} to import"

@@ -50,53 +50,38 @@ class Date(Offering):
         return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
 
 
-def _stored(find: "Callable[[Memory], Iterable[tuple[str, str | None]]]") -> Offers:
-    """Return what is found in the memory, if there is one: completion creates no store and prints no error."""
+def _stored(what: str) -> Offers:
+    """Return the latest memories of this project with their titles, or its scopes; completion creates no store and prints no error."""
 
     def offers(ctx: click.Context) -> Iterable[tuple[str, str | None]]:
         from holdfast.compose import open_memory
         from holdfast.compose.settings import load_settings, store_folder
         from holdfast.model.files import FILE
+        from holdfast.model.ids import short
+        from holdfast.model.query import Query
+        from holdfast.verbs.records.read import browse, list_scopes
 
         try:
             current = load_settings(flags={"home": ctx.find_root().params.get("home")})
             if not current.config.database and not (store_folder(current.config, Path.cwd()) / FILE).exists():
                 return ()
             with open_memory(current) as memory:
-                return list(find(memory))
+                if what == "scope":
+                    return dict.fromkeys(list_scopes(memory)).items()
+                listed = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
+                return [(short(entry.record.id), entry.record.title) for entry in listed.entries]
         except HoldfastError:
             return ()
 
     return offers
 
 
-def _memories(memory: "Memory") -> Iterator[tuple[str, str]]:
-    """Yield the latest memories of this project by id, with their titles."""
-    from holdfast.model.ids import short
-    from holdfast.model.query import Query
-    from holdfast.verbs.records.read import browse
-
-    page = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
-    return ((short(entry.record.id), entry.record.title) for entry in page.entries)
-
-
-def _scopes(memory: "Memory") -> Iterable[tuple[str, None]]:
-    from holdfast.verbs.records.read import list_scopes
-
-    return dict.fromkeys(list_scopes(memory)).items()
-
-
-def _named(module: str, name: str) -> Offers:
-    """Return the names in a table of a module."""
-    return lambda _: dict.fromkeys(getattr(import_module(module), name)).items()
-
-
 DATE = Date("date")
 FORMS: dict[str, Any] = {
-    "memory": Offering("id", _stored(_memories)),
-    "kind": Offering("kind", _named("holdfast.model.kinds", "KINDS")),
-    "scope": Offering("scope", _stored(_scopes)),
-    "relation": Offering("relation", _named("holdfast.model.record", "RELATIONS")),
+    "memory": Offering("id", _stored("id")),
+    "kind": Offering("kind", lambda _: dict.fromkeys(import_module("holdfast.model.kinds").KINDS).items()),
+    "scope": Offering("scope", _stored("scope")),
+    "relation": Offering("relation", lambda _: dict.fromkeys(import_module("holdfast.model.record").RELATIONS).items()),
     "client": Offering(
         "name", lambda _: ((one.name, one.title) for one in import_module("holdfast.hosts.setup.clients").CLIENTS)
     ),

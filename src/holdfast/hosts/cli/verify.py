@@ -3,8 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ import click
 from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
-from holdfast.hosts.cli.command import Result, opened, settings
+from holdfast.hosts.cli.command import Result, Words, opened, settings, wants_json
 from holdfast.hosts.cli.render import page, working
 from holdfast.hosts.cli.values import from_top
 from holdfast.hosts.to_json import plain
@@ -36,13 +35,7 @@ BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_
 
 
 def verify_command(
-    memory: Memory,
-    id: str = "",
-    *,
-    note: str = "",
-    anchors: tuple[str, ...] = (),
-    all_: bool = False,
-    quiet: bool = False,
+    memory: Memory, id: str = "", *, note: str = "", anchors: Words = (), all_: bool = False, quiet: bool = False
 ) -> Result:
     if all_ == bool(id):
         raise Invalid("Pass either an id or --all.", hint="--all checks every memory of the project.")
@@ -63,12 +56,16 @@ def check_command(
     all_: bool = False,
     format_: Literal["text", "json", "github", "sarif", "junit", "gitlab"] = "text",
     output: Path | None = None,
-    as_json: bool = False,
 ) -> Result:
-    form, base = "json" if as_json else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
+    form, base = "json" if wants_json() else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
-    with _opened_or_empty() as memory:
+    config = settings().config
+    is_empty = not config.database and not (store_folder(config, Path.cwd()) / FILE).exists()
+    with ExitStack() as stack:
+        # Without a store in an empty one: a check leaves none behind.
+        elsewhere = {"home": stack.enter_context(TemporaryDirectory())} if is_empty else {}
+        memory = stack.enter_context(opened(**elsewhere))
         if not memory.checkout.in_git():
             raise Invalid(
                 "This folder is in no git repository, or git does not trust its owner.",
@@ -94,18 +91,6 @@ def check_command(
     return None
 
 
-@contextmanager
-def _opened_or_empty() -> Iterator[Memory]:
-    """Open the memory, or an empty one in a temporary folder if there is none: a check leaves no store behind."""
-    config = settings().config
-    if config.database or (store_folder(config, Path.cwd()) / FILE).exists():
-        with opened() as memory:
-            yield memory
-        return
-    with TemporaryDirectory() as folder, opened(home=folder) as memory:
-        yield memory
-
-
 def _base_commit(memory: Memory, name: str) -> str:
     """Return the commit where a change began; in a shallow clone, which does not have it, the base itself."""
     checkout = memory.checkout
@@ -127,19 +112,6 @@ def _summary(change: CheckedChange, base: str) -> str:
     return f"The changes since {base} make {broken} untrue ({checked})."
 
 
-def _message(item: Falsified) -> str:
-    """Return what a finding says: the memory, what is wrong with it, and what to do."""
-    held = " (quarantined here)" if item.held else ""
-    text = f"“{item.record.title}” ({short(item.record.id)}){held} is no longer true: {'; '.join(item.why)}. {REMEDY}"
-    return visible(" ".join(text.split()))
-
-
-def _fingerprint(item: Falsified) -> str:
-    """Return the same text for the same finding, so that a CI system recognises it."""
-    anchors = sorted(finding.anchor for finding in item.findings)
-    return sha256("\n".join((item.record.id, *anchors)).encode()).hexdigest()
-
-
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -156,14 +128,25 @@ def report(form: str, change: CheckedChange, base: str) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    def message(item: Falsified) -> str:
+        """Return what a finding says: the memory, what is wrong with it, and what to do."""
+        held = " (quarantined here)" if item.held else ""
+        named = f"“{item.record.title}” ({short(item.record.id)}){held}"
+        return visible(" ".join(f"{named} is no longer true: {'; '.join(item.why)}. {REMEDY}".split()))
+
+    def fingerprint(item: Falsified) -> str:
+        """Return the same text for the same finding, so that a CI system recognises it."""
+        anchors = sorted(finding.anchor for finding in item.findings)
+        return sha256("\n".join((item.record.id, *anchors)).encode()).hexdigest()
+
     loader = FileSystemLoader(Path(__file__).parent / "reports")
     templates = Environment(loader=loader, autoescape=form == "junit", undefined=StrictUndefined, trim_blocks=True)  # noqa: S701  only XML
     templates.filters |= {
         "attribute": lambda text: Markup(quoteattr(visible(text))),  # noqa: S704  it is escaped
         "data": _data,
-        "fingerprint": _fingerprint,
+        "fingerprint": fingerprint,
         "json": _json,
-        "message": _message,
+        "message": message,
         "quoted": quote,
         "short": short,
         "value": lambda text: _data(text).replace(":", "%3A").replace(",", "%2C"),
@@ -171,15 +154,8 @@ def report(form: str, change: CheckedChange, base: str) -> str:
     }
     places = [(item, *place_of(item)) for item in change.broken]
     records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}
-    text = templates.get_template(f"{form}.jinja").render(
-        change=change,
-        base=base,
-        summary=_summary(change, base),
-        version=__version__,
-        rule=RULE,
-        remedy=REMEDY,
-        places=places,
-        failed={item.record.id: (item, file, line) for item, file, line in places},
-        records=list(records.values()),
-    )
+    named = {"change": change, "base": base, "summary": _summary(change, base), "version": __version__, "rule": RULE}
+    failed = {item.record.id: (item, file, line) for item, file, line in places}
+    named |= {"remedy": REMEDY, "places": places, "failed": failed, "records": list(records.values())}
+    text = templates.get_template(f"{form}.jinja").render(named)
     return _json(json.loads(text)) if form in ("sarif", "gitlab") else text

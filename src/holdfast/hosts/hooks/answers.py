@@ -1,15 +1,19 @@
-"""Answer a client's event from prepared files: at most once for each session and place, in the client's own format."""
+"""Answer a client's event from prepared files: at most once for each session and place, in the client's own format.
+
+Prepared answers are compared with what they were made from, without opening a database. What a change withdrew is left out
+at once. Where something new may be missing, a small process prepares the answers again, and the hook waits for it a moment.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
-from holdfast.hosts.hooks import current
-from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
-from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file
-from holdfast.model.files import digest, read_regular
+from holdfast.hosts.hooks.hook import LATE_CLIENTS, LONGEST_PATH, arguments, first, start
+from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file, plain_name, prepared_file, remotes_of
+from holdfast.model.files import FILE, digest, open_regular, read_regular, state_of
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -25,7 +29,7 @@ LONGEST_COMMAND = 50_000  # characters of a command that are checked
 LATE, CHANGED = "Not ready when this session began:", "Changed since this session began:"
 FENCE = ("<holdfast-brief-update>", "</holdfast-brief-update>")
 CUT = "(Cut: longer than a hook may answer.)"
-READING = ("Read", "read_regular", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
+READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or the whole environment.
 CREDENTIALS = (
     r"(?:^|[\s/'\"=])(?:\.env(?:\.(?!example\b|sample\b|template\b|dist\b)[\w-]+)*|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|"
@@ -48,15 +52,25 @@ PRINTING_ALL = (
     r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.{0,300}-o|"
     r"\bsecurity find-generic-password\b.{0,300}-w|\bvault (?:read|kv get)\b"
 )
+# Seconds; a preparation takes a fraction of one, unless the machine is busy. A client that compacted has waited longer.
+LONGEST_WAIT, AFTER_COMPACTION = 2.5, 3.8
+MOST_TRIES = 2  # of a session to prepare the same change
+MOST_CHANGES = 200_000  # bytes of a list of changes that are read
+WARNING = ("scar", "anti_pattern", "trigger")  # what may warn before a command
+ANYTHING = "*"
+CURRENT = "current"  # mark of a session that has been compared with its brief
+COMPACTION = "compaction"  # mark of a compaction, with its time
+WITH_IDS = ("triggers", "hints", "left_off", "conflicts")
+CHECK = " [check first: its code or the branch changed just now]"
 
 
 def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
     if event["event"] == "PreCompact":  # what the session gets afterwards is about this compaction
-        current.see(home, event["session"], [f"{current.COMPACTION} {time.time_ns()}"])
+        see(home, event["session"], [f"{COMPACTION} {time.time_ns()}"])
         if os.path.exists(before := handover_file(home, event["session"])):
             os.unlink(before)
-    return respond(home, current.prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
+    return respond(home, prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
 
 
 def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
@@ -66,87 +80,77 @@ def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
 
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer the start of a session: after a compaction the handover, the brief, and where work was left off."""
-    session, parts, ids = event["session"], list[str](), list[str]()
-    if event.get("source") == "compact":
-        parts.append(_handover(home, session))
+    parts, ids = [_handover(home, event["session"])] if event.get("source") == "compact" else [], list[str]()
     brief = prepared.get("brief") or {}
     if brief.get("text"):
         parts.append(brief["text"])
         ids += brief.get("ids", [])
-        _note_brief(home, session, prepared)
+        _note_brief(home, event["session"], prepared)
     if left := _left_off(prepared, event):
         parts.append(left["text"])
         ids += left["ids"]
-        current.see(home, session, [f"left off {left['session']}"])
+        see(home, event["session"], [f"left off {left['session']}"])
     return _context(parts, ids, "brief")
 
 
 def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer a prompt: the first with what was not ready at session start; the others at most with a pointer."""
     session, parts, ids = event["session"], list[str](), list[str]()
-    is_first, left = current.see(home, session, ["prompt"]), _left_off(prepared, event)
+    is_first, left = see(home, session, ["prompt"]), _left_off(prepared, event)
     if not prepared["late"] or is_first:
         text, fresh_ids = _brief_or_news(home, session, prepared)
         parts.append(text)
         ids += fresh_ids
-    if current.awaits_handover(home, session):
+    if awaits_handover(home, session):
         parts.append(_handover(home, session))
-    if is_first and left and current.see(home, session, [f"left off {left['session']}"]):
+    if is_first and left and see(home, session, [f"left off {left['session']}"]):
         parts.append(left["text"])
         ids += left["ids"]
     for conflict in prepared.get("conflicts", ()):
-        if conflict["session"] == session and current.see(home, session, [f"{conflict['id']} conflict"]):
+        if conflict["session"] == session and see(home, session, [f"{conflict['id']} conflict"]):
             parts.append(conflict["text"])
             ids += [conflict["id"], *conflict["ids"]]
     if any(parts):
         return _context(parts, ids, "brief")
-    if (
-        (remind := prepared.get("remind"))
-        and _found(WRAPPING_UP, event.get("text", "")[:500])
-        and current.see(home, event["session"], ["close"])
-    ):
+    remind, text = prepared.get("remind"), event.get("text", "")
+    if remind and _found(WRAPPING_UP, text[:500]) and see(home, session, ["close"]):
         last = f"Holdfast: before this session ends, call {remind['close']} with what it leaves."
         return _context([last], [], "close")
-    words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
+    words = {word.strip("`'\".,;:!?()[]{}") for word in text.lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
-    fresh = [hint for hint in matching[:3] if current.see(home, session, [f"{hint['id']} hint"])]
-    if not fresh:
-        return {}
-    titles = "; ".join(hint["text"] for hint in fresh)
-    return _context(
-        [f"Holdfast: possibly relevant: {titles}. Use {prepared.get('read', 'read')} for the full text."],
-        [hint["id"] for hint in fresh],
-        "prompt",
-    )
+    fresh = [hint for hint in matching[:3] if see(home, session, [f"{hint['id']} hint"])]
+    titles, read = "; ".join(hint["text"] for hint in fresh), prepared.get("read", "read")
+    pointer = f"Holdfast: possibly relevant: {titles}. Use {read} for the full text." if fresh else ""
+    return _context([pointer], [hint["id"] for hint in fresh], "prompt")
 
 
 def _note_brief(home: str, session: str, prepared: Json) -> None:
     """Note which lines of a brief a session got, and from which places in the lists of changes on it is not current."""
-    brief = prepared["brief"]
-    rows = [
-        f"row {id_} {digest(line)[:12]}"
-        for line in brief["text"].split("\n")
-        if (id_ := current.id_in(line, brief["ids"]))
-    ]
+    rows = [f"row {id_} {digest(line)[:12]}" for id_, line in _rows(prepared["brief"]).items()]
     places = json.dumps(prepared["made_from"]["changes"])
-    current.see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
+    see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
+
+
+def _rows(brief: Json) -> dict[str, str]:
+    """Return the lines of a brief by the id of the record each is about."""
+    return {id_: line for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))}
 
 
 def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[str]]:
     """Return the brief for a session that got none; else, once, what it got outdated or not at all, with the new ids."""
-    known, brief = current.seen(home, session), prepared.get("brief") or {}
-    is_checked = current.CURRENT in known
+    known, brief = seen(home, session), prepared.get("brief") or {}
+    is_checked = CURRENT in known
     if not prepared["late"]:
-        current.see(home, session, [current.CURRENT])
+        see(home, session, [CURRENT])
     if brief.get("text") and "brief" not in known:
         _note_brief(home, session, prepared)
         return brief["text"], brief["ids"]
     if is_checked or "brief" not in known or "made_from" not in prepared:
         return "", []
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
-    rows = {id_: line for line in brief["text"].split("\n") if (id_ := current.id_in(line, brief["ids"]))}
+    rows = _rows(brief)
     new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
-    changed = current.changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
+    changed = changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
     withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
     if not new and not withdrawn:
         return "", []
@@ -167,28 +171,23 @@ def _left_off(prepared: Json, event: Json) -> Json:
 
 def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     """Answer a tool about to run: what is known about its command or file."""
-    command, path = _command_and_path(first(payload, "tool_input", "toolArgs", "tool_args") or {}, event["cwd"])
-    edited = [path] if path and event["tool"] not in READING else []
-    triggered = triggered_by(prepared.get("triggers", ()), command, edited, event["cwd"])
+    session, cwd = event["session"], event["cwd"]
+    command, path = _command_and_path(first(payload, "tool_input", "toolArgs", "tool_args") or {}, cwd)
+    edited, words = [path] if path and event["tool"] not in READING else [], " ".join(command.split())
+    triggered = triggered_by(prepared.get("triggers", ()), command, edited, cwd)
     notes = [*prepared.get("files", {}).get(path, ()), *_about(path, prepared.get("topics", {}))] if path else []
-    if (
-        (remind := prepared.get("remind"))
-        and _found(RISKY, " ".join(command.split()))
-        and RECALLED not in current.seen(home, event["session"])
-    ):
+    if (remind := prepared.get("remind")) and _found(RISKY, words) and RECALLED not in seen(home, session):
         text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
         notes = [{"id": "", "text": text}, *notes]
-    if prepared.get("guard") and (why := _shows_secrets(" ".join(command.split()), path)):
+    if prepared.get("guard") and (why := _shows_secrets(words, path)):
         notes = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *notes]
-    if is_late(event) and event["event"] == "PreToolUse":
+    if event.get("client") in LATE_CLIENTS and event["event"] == "PreToolUse":
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
-    place = mask_secrets(path) or mask_secrets(" ".join(command.split())[:1_000])[:80]
+    place = mask_secrets(path) or mask_secrets(words[:1_000])[:80]
     # A warning is given once a session, or at each place if it stops the action.
     places = [(item, place if item.get("block") else "warning") for item in triggered]
     places += [(item, item.get("topic") or place) for item in notes]
-    fresh = [item for item, where in places if current.see(home, event["session"], [f"{item['id']} {where}"])]
-    if not fresh:
-        return {}
+    fresh = [item for item, where in places if see(home, session, [f"{item['id']} {where}"])]
     ids = [item["id"] for item in fresh[:3] if item["id"]]
     answer = _context([item["text"] for item in fresh[:3]], ids, "action site")
     blocking = [item["text"] for item in fresh if item.get("block")]
@@ -229,11 +228,8 @@ def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
 def _quoted(word: Any) -> str:
     """Return one argument of a command as a shell would need it."""
     text = str(word)
-    return (
-        text
-        if text and text.replace("-", "a").replace("/", "a").replace(".", "a").isalnum()
-        else "'" + text.replace("'", "'\\''") + "'"
-    )
+    is_plain = text.replace("-", "a").replace("/", "a").replace(".", "a").isalnum()
+    return text if is_plain else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _in_checkout(path: str, cwd: str) -> str:
@@ -261,9 +257,8 @@ def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd:
         return []
     if not command:
         return [item for item in near if any(_matches(path, file) for path in item.get("paths", ()) for file in edited)]
-    from holdfast.policy.activity.patterns import fires  # only for a command that may need a warning
+    from holdfast.policy.activity.patterns import fires, patched, writes_of  # only for a command that may need one
     from holdfast.policy.activity.shell import parse
-    from holdfast.policy.activity.written_files import patched, writes_of
 
     calls = parse(command)
     written = [(how, _in_checkout(path, cwd)) for how, path in (*writes_of(calls), *patched(command))]
@@ -278,12 +273,10 @@ def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd:
 
 def _is_named(item: Json, lower: str) -> bool:
     """True if a command contains a name without which a trigger cannot match: so that few commands are parsed."""
-    return any(
-        not pattern["names"] or any(name in lower for name in pattern["names"]) for pattern in item.get("patterns", ())
-    ) or any(
-        path.rstrip("/").rpartition("/")[2].lower().partition("*")[0] in lower
-        or path.partition("/")[0].lower() in lower
-        for path in item.get("paths", ())
+    patterns, paths = item.get("patterns", ()), [path.lower() for path in item.get("paths", ())]
+    parts = ((path.rstrip("/").rpartition("/")[2].partition("*")[0], path.partition("/")[0]) for path in paths)
+    return any(not each["names"] or any(name in lower for name in each["names"]) for each in patterns) or any(
+        last in lower or top in lower for last, top in parts
     )
 
 
@@ -308,7 +301,7 @@ def _handover(home: str, session: str) -> str:
         text = read_regular(handover_file(home, session)).decode()
     except OSError:
         return ""
-    current.see(home, session, [f"handover {time.time_ns()}"])
+    see(home, session, [f"handover {time.time_ns()}"])
     return text
 
 
@@ -350,3 +343,142 @@ def shaped(client: str, event: str, answer: Json) -> Json:
     elif answer.get("allow"):
         output |= {"permissionDecision": "allow", "permissionDecisionReason": "Holdfast's own tool"}
     return {"hookSpecificOutput": output}
+
+
+def prepared_for(home: str, event: Json) -> Json:
+    """Return what was prepared for the checkout of an event, without what is outdated; prepared again if needed.
+
+    `late` says whether something may still be missing. Before a tool runs, only a new warning is worth waiting for.
+    """
+    name, session, settings = event["event"], event["session"], event.get("settings", {})
+    prepared = _read(home, event)
+    changed = _changes(prepared, settings)
+    is_start = name == "SessionStart"
+    is_known = prepared or any(os.path.exists(os.path.join(home, file)) for file in (FILE, "setup.json"))
+    lost = not name.endswith("ToolUse") and awaits_handover(home, session)
+    if is_start or name == "UserPromptSubmit":
+        is_old = changed["any"] or prepared.get("made_from", {}).get("shared")  # other machines write to it too
+        is_unchecked = is_start or CURRENT not in seen(home, session)
+        is_needed = lost or (is_old and is_unchecked) or (is_start and _is_pending(home))
+    else:
+        is_needed = changed["warns"]
+    # A session waits so often for the same change: a store may be out of order.
+    state = digest(" ".join(sorted((*changed["records"], *changed["doubted"]))))[:12]
+    tries = (f"waited {state} {number}" for number in range(MOST_TRIES))
+    if is_known and is_needed and (is_start or any(see(home, session, [one]) for one in tries)):
+        command = [sys.executable, "-P", "-m", "holdfast.hosts.preparing", home, event["cwd"], *[session] * lost]
+        variables = {f"HOLDFAST_{name.upper()}": value for name, value in settings.items()}
+        try:
+            wait = AFTER_COMPACTION if lost and is_start else LONGEST_WAIT
+            start(command, event["cwd"], variables, wait=wait)
+        except OSError:  # no process could be started: what is left is still right
+            pass
+        prepared = _read(home, event)
+        changed = _changes(prepared, settings)
+    return {**_without(prepared, changed), "late": changed["any"]}
+
+
+def awaits_handover(home: str, session: str) -> bool:
+    """True if the context of a session was compacted, and it did not get yet where it stood."""
+    marks = [line.split(" ")[0] for line in seen(home, session)]
+    return marks.count(COMPACTION) > marks.count("handover")
+
+
+def changed_since(places: Json) -> set[str]:
+    """Return the ids of the records that changed since places in the lists of changes."""
+    return {id_ for path, place in places.items() for id_ in _listed(path, place)}
+
+
+def see(home: str, session: str, places: Iterable[str]) -> bool:
+    """Mark places as seen by a session; True if any was new to it."""
+    known, file = seen(home, session), os.path.join(home, "seen", plain_name(session))
+    new = [line for place in places if (line := place.replace("\n", " ")) not in known]
+    if new:
+        os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
+        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(handle, "".join(f"{line}\n" for line in new).encode())
+        os.close(handle)
+    return bool(new)
+
+
+def seen(home: str, session: str) -> list[str]:
+    """Return what a session has seen, in order."""
+    try:
+        return read_regular(os.path.join(home, "seen", plain_name(session))).decode().splitlines()
+    except OSError:
+        return []
+
+
+def _read(home: str, event: Json) -> Json:
+    """Return what was prepared for the checkout around a folder, if it names this folder and repository."""
+    root = checkout_root(event["cwd"])
+    project = event.get("settings", {}).get("project", "")
+    try:
+        prepared = json.loads(read_regular(prepared_file(home, root, project)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
+    return prepared if is_ours else {}
+
+
+def _changes(prepared: Json, settings: Json) -> Json:
+    """Return what changed since answers were prepared: the records, those whose code changed, and whether any may warn."""
+    made_from = prepared.get("made_from") or {"changes": {ANYTHING: 0}}
+    listed = {id_: kind for path, place in made_from["changes"].items() for id_, kind in _listed(path, place).items()}
+    moved = [path for path, state in made_from.get("files", {}).items() if state_of(path) != state]
+    return {
+        "records": listed,
+        "doubted": {id_ for path in moved for id_ in made_from["cited"].get(path, (ANYTHING,))},
+        "warns": any(kind in WARNING for kind in listed.values()),
+        "any": bool(listed or moved or prepared.get("settings") != settings),
+    }
+
+
+def _listed(path: str, place: int) -> dict[str, str]:
+    """Return the records that a list names from a place on, with their kinds; `*` if they are not known."""
+    try:
+        with open_regular(path) as file:
+            is_known = file.seek(0, os.SEEK_END) >= place
+            file.seek(place)
+            text = file.read(MOST_CHANGES).decode("ascii", "replace")
+    except OSError:
+        is_known, text = False, ""
+    named = dict(line.partition(" ")[::2] for line in text.splitlines())
+    return named if is_known and ANYTHING not in named and len(text) < MOST_CHANGES else {ANYTHING: "trigger"}
+
+
+def _is_pending(home: str) -> bool:
+    """True if sessions did something from which the worker has not derived where they left off."""
+    folder = os.path.join(home, "spool")
+    spooled = [name for name in os.listdir(folder) if name.endswith(".json")] if os.path.isdir(folder) else []
+    return len(spooled) > 1 or os.path.exists(os.path.join(home, "deriving"))  # the one is this event
+
+
+def _without(prepared: Json, changed: Json) -> Json:
+    """Return answers without the records that changed, and with a mark at those whose code did."""
+    gone, doubted = changed["records"], changed["doubted"]
+    if ANYTHING in gone:
+        return {name: prepared[name] for name in ("read", "remind", "guard") if name in prepared}
+    if not gone and not doubted:
+        return prepared
+    kept = {**prepared}
+    for name in WITH_IDS:
+        items = prepared.get(name, ())
+        kept[name] = [item for item in items if not gone.keys() & {item.get("id"), *item.get("ids", ())}]
+    for name in ("files", "topics"):
+        notes = prepared.get(name, {})
+        kept[name] = {key: [note for note in notes[key] if note["id"] not in gone] for key in notes}
+    brief, lines = prepared.get("brief") or {}, list[str]()
+    ids = brief.get("ids", ())
+    for line in brief.get("text", "").split("\n"):
+        if (id_ := id_in(line, ids)) not in gone:
+            lines.append(line + CHECK * bool(id_ and {id_, ANYTHING} & doubted and "[check first" not in line))
+    kept["brief"] = {**brief, "text": "\n".join(lines), "ids": [id_ for id_ in ids if id_ not in gone]}
+    return kept
+
+
+def id_in(line: str, ids: Iterable[str]) -> str:
+    """Return the id of the record that a line of a brief is about; "" if it is about none."""
+    mark, _, rest = line.partition(" ")
+    name = rest.partition(" ")[0] if mark == "-" else ""
+    return next((id_ for id_ in ids if name and id_.endswith(name)), "")

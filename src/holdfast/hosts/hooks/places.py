@@ -50,10 +50,7 @@ def remotes_of(root: str) -> str:
     Another repository may replace the first at the same path: answers prepared for the first are not for the second.
     """
     try:
-        git = _git_folder(root)
-        if os.path.isfile(shared := os.path.join(git, "commondir")):
-            git = os.path.join(git, _read(shared).strip())
-        lines = read_regular(os.path.join(git, "config"), LARGEST_SETTINGS).splitlines()
+        lines = read_regular(os.path.join(_git_folders(root)[1], "config"), LARGEST_SETTINGS).splitlines()
     except OSError:
         return ""
     return digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
@@ -62,7 +59,7 @@ def remotes_of(root: str) -> str:
 def branch_of(root: str) -> str:
     """Return the branch that is checked out; "" outside git and on a detached head."""
     try:
-        head = _read(os.path.join(_git_folder(root), "HEAD"))
+        head = _read(os.path.join(_git_folders(root)[0], "HEAD"))
     except OSError:
         return ""
     return head.partition("ref: refs/heads/")[2].strip()
@@ -71,19 +68,19 @@ def branch_of(root: str) -> str:
 def head_files(root: str) -> list[str]:
     """Return the files of git that change when another commit or branch is checked out; none outside git."""
     try:
-        git = _git_folder(root)
-        shared = os.path.join(git, "commondir")
-        common = os.path.join(git, _read(shared).strip()) if os.path.isfile(shared) else git
+        git, common = _git_folders(root)
     except OSError:
         return []
     own = [os.path.join(git, name) for name in ("HEAD", "logs/HEAD")]
     return own + [os.path.join(common, name) for name in (f"refs/heads/{branch_of(root)}", "packed-refs")]
 
 
-def _git_folder(root: str) -> str:
-    """Return the folder of git's files about a checkout: for a linked worktree or a submodule, a file names it."""
+def _git_folders(root: str) -> tuple[str, str]:
+    """Return the folder of git's files about a checkout, which a file names for a linked worktree or a submodule, and the shared one."""
     git = os.path.join(root, ".git")
-    return os.path.join(root, _read(git).partition("gitdir:")[2].strip()) if os.path.isfile(git) else git
+    git = os.path.join(root, _read(git).partition("gitdir:")[2].strip()) if os.path.isfile(git) else git
+    shared = os.path.join(git, "commondir")
+    return git, os.path.join(git, _read(shared).strip()) if os.path.isfile(shared) else git
 
 
 def _read(path: str) -> str:

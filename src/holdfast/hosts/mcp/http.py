@@ -7,9 +7,9 @@ and rejects requests without the token.
 import asyncio
 import concurrent.futures
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from anyio import from_thread, to_thread
@@ -22,17 +22,18 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.loopback import HOST, admit, is_bearer, listening, names_at, port_of, serve
+from holdfast.hosts.loopback import HOST, Latest, admit, is_bearer, listening, names_at, port_of, serve
 from holdfast.hosts.mcp import protocol
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.access import NO_ACCESS, Access, asking
-from holdfast.surfaces.tool import Acting, Call, Client
+from holdfast.surfaces.tool import Call, Client
 from holdfast.verbs.memory import Memory
 
 PATH = "/mcp"
 MOST_SESSIONS = 200
 REMEMBERED = 1_000  # sessions whose actor is kept; the SDK does not say when one ends
-CallOf = Callable[[ServerRequestContext[Any, Any]], tuple[Call, Access]]
+Context = ServerRequestContext[Any, Any]
+CallOf = Callable[[Context], tuple[Call, Access]]
 log = logging.getLogger(__name__)
 
 
@@ -53,102 +54,72 @@ def app(server: protocol.Server, *, token: str, port: int) -> ASGIApp:
         max_request_body_size=protocol.LONGEST_MESSAGE,
         max_sessions=MOST_SESSIONS,
     )
-    return _Guarded(inner, token)
+    unknown = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            if scope["type"] != "http":
+                await inner(scope, receive, send)
+                return
+            refusal = None if is_bearer(Headers(scope=scope).get("authorization", ""), token) else unknown
+            await admit(inner, scope, receive, send, longest=protocol.LONGEST_MESSAGE, refusal=refusal)
+        except Exception:
+            log.exception("a request failed")
+            raise
+
+    return guarded
 
 
 def transport(server: protocol.Server, call_and_access: CallOf | None = None) -> Transport[Any]:
-    """Return the SDK's server: it speaks the protocol, our handlers answer."""
-    sessions = _Sessions(server.call)
-    call_of: CallOf = call_and_access or (lambda ctx: (sessions.call_of(ctx), NO_ACCESS))
-    made: Transport[Any] = Transport(
-        protocol.SERVER["name"],
-        version=protocol.SERVER["version"],
-        title=protocol.SERVER["title"],
-        instructions=server.offer.instructions,
-        get_tool_input_schema={tool["name"]: tool["inputSchema"] for tool in server.offer.tools}.get,
-    )
+    """Return the SDK's server: it speaks the protocol, our handlers answer, in threads, since the core is synchronous.
 
-    async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> protocol.Json:
-        call, access = call_of(ctx)
-        return await _answer(replace(server, call=call), ctx, access)
+    Each session of the older era gets a call with an actor of its own; requests of the newer era share one.
+    """
+    sessions = Latest[str, Call](REMEMBERED)
+
+    def own_call(ctx: Context) -> tuple[Call, Access]:
+        session, client = session_and_client(ctx)
+        opened = Opened(lambda: _own(server.call.memory), client, keeps=False)
+        return sessions.use(session, lambda: Call(opened, client)) if session else server.call, NO_ACCESS
+
+    schemas = {tool["name"]: tool["inputSchema"] for tool in server.offer.tools}
+    about: protocol.Json = protocol.SERVER | {"instructions": server.offer.instructions}
+    made: Transport[Any] = Transport(**about, get_tool_input_schema=schemas.get)
+
+    async def answer(ctx: Context, _: RequestParams) -> protocol.Json:
+        call, access = (call_and_access or own_call)(ctx)
+
+        def tell(_method: str, params: protocol.Json) -> None:
+            report = partial(ctx.session.report_progress, params["progress"], params.get("total"))
+            try:
+                from_thread.check_cancelled()
+                from_thread.run(report, params.get("message"))
+            except (asyncio.CancelledError, concurrent.futures.CancelledError):
+                log.debug("the client no longer waits for %s", ctx.method)
+
+        def answered() -> protocol.Json:
+            with asking(access):
+                return replace(server, call=call).answer(ctx.method, dict(ctx.params or {}), tell)
+
+        try:
+            return await to_thread.run_sync(answered)
+        except protocol.ProtocolError as problem:
+            raise MCPError(problem.code, problem.message, problem.data) from problem
 
     for method in ("server/discover", *server.methods):
         made.add_request_handler(method, RequestParams, answer)
     return made
 
 
-async def _answer(server: protocol.Server, ctx: ServerRequestContext[Any, Any], access: Access) -> protocol.Json:
-    """Run a handler in a thread, since the core is synchronous; notifications are sent at once."""
-
-    def tell(_method: str, params: protocol.Json) -> None:
-        try:
-            from_thread.check_cancelled()
-            from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
-        except (asyncio.CancelledError, concurrent.futures.CancelledError):
-            log.debug("the client no longer waits for %s", ctx.method)
-
-    def answer() -> protocol.Json:
-        with asking(access):
-            return server.answer(ctx.method, dict(ctx.params or {}), tell)
-
-    try:
-        return await to_thread.run_sync(answer)
-    except protocol.ProtocolError as problem:
-        raise MCPError(problem.code, problem.message, problem.data) from problem
-    except Exception as problem:
-        # The outermost loop of a host: a bug must not end the session, nor reveal internals.
-        log.exception("%s failed", ctx.method)
-        raise MCPError(protocol.INTERNAL, "Internal error; see the log") from problem
-
-
-class _Sessions:
-    """A call for each session of the older era, with an actor of its own; requests of the newer era share one."""
-
-    def __init__(self, shared: Call) -> None:
-        self._shared = shared
-        self._known: OrderedDict[str, Call] = OrderedDict()
-
-    def call_of(self, ctx: ServerRequestContext[Any, Any]) -> Call:
-        """Return the call that a request belongs to."""
-        session = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
-        if session is None or ctx.protocol_version in protocol.MODERN:
-            return self._shared
-        if session not in self._known:
-            params = ctx.session.client_params
-            client = Client(name=params.client_info.name[: protocol.LONGEST_NAME] if params is not None else "")
-            acting = Acting()
-            opened = Opened(lambda: _own(self._shared.memory), client, acting, keeps=False)
-            self._known[session] = replace(self._shared, open=opened, client=client, acting=acting)
-        self._known.move_to_end(session)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return self._known[session]
+def session_and_client(ctx: Context) -> tuple[str, Client]:
+    """Return the session of the older era that a request belongs to, "" for none, and its client."""
+    headers = ctx.request.headers if ctx.request is not None and ctx.protocol_version not in protocol.MODERN else {}
+    params = ctx.session.client_params
+    client = Client(params.client_info.name[: protocol.LONGEST_NAME] if params is not None else "")
+    return headers.get("mcp-session-id", ""), client
 
 
 def _own(memory: Memory) -> Memory:
     """Return the memory for one more client: everything is shared except the actor and the session."""
     host = replace(memory.host, session="")  # the process that started this server is not one of its clients
     return replace(memory.acting_in(memory.config.session), host=host)
-
-
-class _Guarded:
-    """A web application that requires the token."""
-
-    def __init__(self, inner: ASGIApp, token: str) -> None:
-        self._inner = inner
-        self._token = token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            if scope["type"] != "http":
-                await self._inner(scope, receive, send)
-                return
-            known = is_bearer(Headers(scope=scope).get("authorization", ""), self._token)
-            refusal = None if known else _REFUSAL
-            await admit(self._inner, scope, receive, send, longest=protocol.LONGEST_MESSAGE, refusal=refusal)
-        except Exception:
-            log.exception("a request failed")
-            raise
-
-
-_REFUSAL = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})

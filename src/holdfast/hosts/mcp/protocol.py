@@ -2,26 +2,36 @@
 
 Up to 2025-11-25 a client begins with `initialize`; since 2026-07-28 every request carries its own envelope in `_meta` and
 `server/discover` returns the capabilities. Listing opens neither the store nor the encoder.
+
+What clients list is stored next to each surface (offer.json), because they list the tools at startup and importing their
+code takes several times as long as reading the file. `scripts/offers.py` writes the file again after a change; a test fails
+if that was forgotten. A surface with a contract has no offer.json: its offer is read from the contract.
 """
 
+import json
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import holdfast
 from holdfast import __version__
-from holdfast.hosts.mcp.offer import Offer, offer_of
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
 from holdfast.model.foreign_json import TooDeep, check_depth
-from holdfast.surfaces.tool import Call, Report, Surface, discard_progress
+from holdfast.surfaces.tool import CONTRACT, Call, Resource, Surface, Tool, read_contract
 
 Json = dict[str, Any]
 Notify = Callable[[str, Json], None]
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = ("2026-07-28",)
+FILE = "offer.json"
+LISTS = ("tools", "resources", "templates", "prompts")
 _META = "io.modelcontextprotocol/"
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
 # The offer does not change while a server runs; the text of a resource may change with every write.
@@ -35,6 +45,7 @@ UNSUPPORTED_VERSION, LEGACY_NO_RESOURCE = -32022, -32002
 # A client may have forgotten the token of a request that is answered at once, and then drops the connection.
 QUIET_SECONDS = 1.0
 APART_SECONDS = 0.3
+log = logging.getLogger(__name__)
 
 
 class ProtocolError(Exception):
@@ -47,6 +58,23 @@ class ProtocolError(Exception):
     def to_json(self) -> Json:
         """Return it as a JSON-RPC error."""
         return {"code": self.code, "message": self.message} | ({"data": self.data} if self.data is not None else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Everything a client can list without running anything."""
+
+    instructions: str
+    tools: list[Json]
+    resources: list[Json]
+    templates: list[Json]
+    prompts: list[Json]
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """Every name a tool can be called by."""
+        return {tool["name"] for tool in self.tools} | set(self.aliases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,21 +98,29 @@ class Server:
     def answer(self, method: str, params: Json, notify: Notify = lambda _method, _params: None) -> Json:
         """Return the result of one request, or raise ProtocolError; `notify` gets the notifications sent meanwhile."""
         try:
-            check_depth(params)
+            return self._answer(method, params, notify)
+        except (ProtocolError, BrokenPipeError):
+            raise  # the client is gone, if its pipe is
         except TooDeep as problem:
             raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
-        request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
-        handlers = _MODERN if request.modern else _LEGACY
+        except Exception as problem:
+            # The outermost loop of a host: a bug must not end the session, nor reveal internals.
+            log.exception("%s failed", method)
+            raise ProtocolError(INTERNAL, "Internal error; see the log") from problem
+
+    def _answer(self, method: str, params: Json, notify: Notify) -> Json:
+        check_depth(params)
+        modern = self._is_modern(method, params)
+        handlers = _MODERN if modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
             raise ProtocolError(NOT_FOUND, "Method not found", method)
         # The client's name is sent once in the older era, with every request in the newer.
-        params = request.params
-        client = params["_meta"].get(f"{_META}clientInfo") if request.modern else params.get("clientInfo")
+        client = params["_meta"].get(f"{_META}clientInfo") if modern else params.get("clientInfo")
         name = client.get("name") if isinstance(client, dict) else None
         if isinstance(name, str) and name and not self.call.client.name:
             self.call.client.name = name[:LONGEST_NAME]
-        result = handlers[method](self, request)
-        if not request.modern:
+        result = handlers[method](self, Request(method=method, params=params, modern=modern, notify=notify))
+        if not modern:
             return result
         return {**result, **_CACHE.get(method, {}), "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
 
@@ -96,29 +132,23 @@ class Server:
     @property
     def capabilities(self) -> Json:
         """The capabilities, as both eras announce them."""
-        offered = {
-            "tools": self.offer.tools,
-            "resources": self.offer.resources or self.offer.templates,
-            "prompts": self.offer.prompts,
-        }
+        offer = self.offer
+        offered = {"tools": offer.tools, "resources": offer.resources or offer.templates, "prompts": offer.prompts}
         return {name: {"listChanged": False} for name, there in offered.items() if there}
 
     def _is_offered(self, method: str) -> bool:
         return method not in _BOTH or method.partition("/")[0] in self.capabilities
 
     def _is_modern(self, method: str, params: Json) -> bool:
-        """True if a request belongs to the newer era; raise ProtocolError if its envelope is invalid."""
-        given = params.get("_meta")
-        meta: Json = given if isinstance(given, dict) else {}
+        meta = meta_of(params)
         version = meta.get(f"{_META}protocolVersion")
         if version is None:
             if method == "server/discover":
                 raise ProtocolError(INVALID_PARAMS, f"params._meta is missing {_META}protocolVersion")
             return False
         if version not in MODERN:
-            raise ProtocolError(
-                UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(MODERN), "requested": version}
-            )
+            known = {"supported": list(MODERN), "requested": version}
+            raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", known)
         if not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
             raise ProtocolError(INVALID_PARAMS, f"params._meta is missing {_META}clientCapabilities")
         return True
@@ -132,33 +162,22 @@ def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
 def initialize(server: Server, request: Request) -> Json:
     """Begin a session of the older era."""
     wanted = request.params.get("protocolVersion")
-    return {
-        "protocolVersion": wanted if wanted in LEGACY else LEGACY[0],
-        "capabilities": server.capabilities,
-        "serverInfo": SERVER,
-        "instructions": server.offer.instructions,
-    }
+    version = {"protocolVersion": wanted if wanted in LEGACY else LEGACY[0], "serverInfo": SERVER}
+    return version | {"capabilities": server.capabilities, "instructions": server.offer.instructions}
 
 
 def discover(server: Server, _: Request) -> Json:
     """Return the capabilities, in the newer era."""
-    return {
-        "supportedVersions": list(MODERN),
-        "capabilities": server.capabilities,
-        "instructions": server.offer.instructions,
-    }
+    about = {"capabilities": server.capabilities, "instructions": server.offer.instructions}
+    return {"supportedVersions": list(MODERN), **about}
 
 
 def call_tool(server: Server, request: Request) -> Json:
     """Run one tool; its errors are returned as a result, so that the model reads them."""
-    name, arguments = _name_and_arguments(request)
-    surface = next((one for one in server.load() if name in one.tools or name in one.aliases), None)
-    if surface is None:
-        known = [tool["name"] for tool in server.offer.tools]
-        raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": known})
-    with reporting(request.params, request.notify) as report:
-        answer = surface.call(replace(server.call, report=report), name, arguments)
-    return {"content": [{"type": "text", "text": answer.text}], "isError": answer.failed}
+    surface, name, arguments = _named(server, request, "tools")
+    with closing(Progress(meta_of(request.params).get("progressToken"), request.notify)) as progress:
+        text, failed = surface.call(replace(server.call, progress=progress.report), name, arguments)
+    return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 
 def read_resource(server: Server, request: Request) -> Json:
@@ -181,11 +200,7 @@ def read_resource(server: Server, request: Request) -> Json:
 
 def get_prompt(server: Server, request: Request) -> Json:
     """Return a prompt as one message."""
-    name, arguments = _name_and_arguments(request)
-    surface = next((one for one in server.load() if name in one.prompts), None)
-    if surface is None:
-        known = [prompt["name"] for prompt in server.offer.prompts]
-        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}", {"prompts": known})
+    surface, name, arguments = _named(server, request, "prompts")
     try:
         text = surface.say(server.call, name, arguments)
     except HoldfastError as problem:
@@ -194,33 +209,19 @@ def get_prompt(server: Server, request: Request) -> Json:
     return {"description": surface.prompts[name].description, "messages": [message]}
 
 
-@contextmanager
-def reporting(params: Json, notify: Notify) -> Iterator[Report]:
-    """Return the function a tool reports to; after the block nothing is sent."""
-    meta = params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    if not isinstance(token, str | int):
-        yield discard_progress
-        return
-    progress = Progress(token, notify)
-    try:
-        yield progress.report
-    finally:
-        progress.close()
-
-
 class Progress:
-    """The progress messages of one request: none in the first second, then a few per second, each further than the last."""
+    """The progress messages of one request: none in the first second, then a few per second, each further than the last.
 
-    def __init__(self, token: str | int, notify: Notify, now: Callable[[], float] = time.monotonic) -> None:
-        self._token = token
-        self._notify = notify
-        self._now = now
-        self._next = now() + QUIET_SECONDS
+    Without a valid token nothing is sent: the client did not ask for it.
+    """
+
+    def __init__(self, token: Any, notify: Notify, now: Callable[[], float] = time.monotonic) -> None:
+        self._token, self._notify, self._now = token, notify, now
+        self._next = now() + QUIET_SECONDS if isinstance(token, str | int) else float("inf")
         self._last = -1.0
         self._lock = threading.Lock()
 
-    def report(self, done: float, total: float | None, message: str) -> None:
+    def report(self, done: float, total: float | None = None, message: str = "") -> None:
         """Send the progress, unless it is too early or too soon after the last."""
         finished = total is not None and done >= total  # the answer itself follows at once
         with self._lock:
@@ -237,17 +238,111 @@ class Progress:
             self._next = float("inf")
 
 
-def _name_and_arguments(request: Request) -> tuple[str, Json]:
+def meta_of(params: Json) -> Json:
+    """Return the envelope of a request; an empty one if it has none."""
+    given = params.get("_meta")
+    return given if isinstance(given, dict) else {}
+
+
+def _named(server: Server, request: Request, table: str) -> tuple[Surface, str, Json]:
+    """Return the surface with the tool or prompt that a request names, the name and the arguments."""
     name, arguments = request.params.get("name"), request.params.get("arguments") or {}
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ProtocolError(INVALID_PARAMS, f"{request.method} needs a name and an object of arguments")
-    return name, arguments
+    for surface in server.load():
+        if name in getattr(surface, table) or (table == "tools" and name in surface.aliases):
+            return surface, name, arguments
+    known = [one["name"] for one in getattr(server.offer, table)]
+    raise ProtocolError(INVALID_PARAMS, f"Unknown {table[:-1]}: {name}", {table: known})
 
 
 def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
     """Return the protocol error of a failed resource or prompt: unlike tools, their results have no place for one."""
     code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
     return ProtocolError(code, str(problem), {"code": problem.code})
+
+
+def offer_of(surfaces: Iterable[Surface]) -> Offer:
+    """Return what surfaces offer, always in the same order."""
+    return joined(map(_offer, surfaces))
+
+
+def _offer(surface: Surface) -> Offer:
+    resources: dict[str, list[Json]] = {"uri": [], "uriTemplate": []}
+    for uri, one in surface.resources.items():
+        name = "uriTemplate" if "{" in uri else "uri"
+        resources[name].append({name: uri, **_described(one), "mimeType": one.mime})
+    return Offer(
+        instructions=surface.instructions,
+        tools=[tool_to_json(tool) for tool in surface.tools.values()],
+        resources=resources["uri"],
+        templates=resources["uriTemplate"],
+        prompts=[_prompt_to_json(prompt) for prompt in surface.prompts.values()],
+        aliases=surface.aliases,
+    )
+
+
+def joined(offers: Iterable[Offer]) -> Offer:
+    """Return several offers as one."""
+    every = list(offers)
+    listed = {name: [item for offer in every for item in getattr(offer, name)] for name in LISTS}
+    aliases = {alias: tool for offer in every for alias, tool in offer.aliases.items()}
+    instructions = "\n\n".join(offer.instructions for offer in every if offer.instructions)
+    return Offer(instructions=instructions, aliases=aliases, **listed)
+
+
+def written_offer(name: str) -> Offer:
+    """Return the stored offer of a surface."""
+    folder = surface_folder(name)
+    if (folder / CONTRACT).exists():
+        return offer_of([read_contract(folder)])
+    return Offer(**json.loads((folder / FILE).read_bytes()))
+
+
+def with_aliases(offer: Offer) -> Offer:
+    """Return an offer that lists the aliases of tools as tools."""
+    listed = {tool["name"]: tool for tool in offer.tools}
+    others = [
+        {**listed[tool], "name": alias, "description": f"Another name of {tool}. {listed[tool]['description']}"}
+        for alias, tool in offer.aliases.items()
+    ]
+    return replace(offer, tools=[*offer.tools, *others])
+
+
+def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
+    """Reject surfaces with different tools of the same name: clients could not tell them apart."""
+    for (one, offer), (other, another) in combinations(offers, 2):
+        if shared := sorted(offer.names & another.names):
+            hint = "Add them to your client as two servers, each with one --surface."
+            raise Invalid(f"The surfaces {one} and {other} both have a tool {', '.join(shared[:5])}.", hint=hint)
+
+
+def surface_folder(name: str) -> Path:
+    """Return the folder of a surface, with its offer or contract."""
+    return Path(holdfast.__file__).parent / "surfaces" / name.replace("-", "_")
+
+
+def tool_to_json(tool: Tool) -> Json:
+    """Return a tool as it is listed."""
+    # Hints equal to the protocol's default are left out, and those that mean nothing for a read-only tool.
+    annotations: Json = {"readOnlyHint": tool.read_only, "openWorldHint": False}
+    if not tool.read_only:
+        annotations |= {"destructiveHint": tool.destructive} | ({"idempotentHint": True} if tool.idempotent else {})
+    # `additionalProperties` is left out: an unknown argument gets an error that suggests the right name.
+    schema = {name: part for name, part in tool.schema.items() if name != "additionalProperties"}
+    return {**_described(tool), "inputSchema": schema, "annotations": annotations}
+
+
+def _prompt_to_json(prompt: Tool) -> Json:
+    arguments = list[Json]()
+    for name, schema in prompt.schema["properties"].items():
+        required = name in prompt.schema.get("required", ())
+        arguments.append({"name": name, "description": schema.get("description", ""), "required": required})
+    return {**_described(prompt), "arguments": arguments}
+
+
+def _described(one: Tool | Resource) -> Json:
+    return {"name": one.name, "title": one.title, "description": one.description}
 
 
 Handler = Callable[[Server, Request], Json]

@@ -5,25 +5,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
-from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.protocol import Server, check_names, joined, with_aliases, written_offer
 from holdfast.model.config import PRESETS
 from holdfast.model.errors import Invalid, StoreFull, StoreUnwritable, Unreachable
-from holdfast.surfaces.tool import Acting, Call, Client, Surface
+from holdfast.surfaces.tool import Call, Client, Surface
 
 if TYPE_CHECKING:
+    from holdfast.compose.settings import Settings
     from holdfast.verbs.memory import Memory
 
 log = logging.getLogger(__name__)
 AGAIN_SECONDS = 15.0  # between checks for a database that was unreachable
 # Each module has its table as `surface`, and is imported when one of its tools is called.
 _NAMES = ("core", "gitmem", "claude-mem", "memory-mcp", "bettermemory")
-SURFACES = {name: f"holdfast.surfaces.{name.replace('-', '_')}" for name in _NAMES}
+SURFACES = {name: f"holdfast.surfaces.{name.replace('-', '_')}.tools" for name in _NAMES}
 # Systems without tools of their own: their preset comes with these tools.
 WITHOUT_TOOLS = {"git-notes": "core"}
 
@@ -31,33 +31,43 @@ WITHOUT_TOOLS = {"git-notes": "core"}
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Yield a server of the named surfaces; the memory is closed at the end."""
-    chosen, preset = _checked(names), preset_named(names)
+    preset, client = preset_named(names), Client()
     with ExitStack() as stack:
-        client, acting = Client(), Acting()
+
+        def settings() -> "Settings":
+            from holdfast.compose.settings import load_settings  # noqa: PLC0415  listing tools opens nothing
+
+            return load_settings(flags=flags, preset=preset)
 
         def open_for_good() -> "Memory":
-            from holdfast.compose import open_memory  # noqa: PLC0415  listing tools opens nothing
-            from holdfast.compose.settings import load_settings  # noqa: PLC0415
+            from holdfast.compose import open_memory  # noqa: PLC0415
 
-            memory = stack.enter_context(open_memory(load_settings(flags=flags, preset=preset)))
+            memory = stack.enter_context(open_memory(settings()))
             if memory.embedder is not None:
                 from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
                 stack.enter_context(keeping_up(memory))
             return memory
 
-        def list_aliases() -> bool:
-            from holdfast.compose.settings import load_settings  # noqa: PLC0415
-
-            return load_settings(flags=flags, preset=preset).config.list_aliases
-
-        yield Server(
-            offer=offered(chosen, list_aliases),
-            load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=Opened(open_for_good, client, acting), client=client, acting=acting),
-        )
+        call = Call(Opened(open_for_good, client), client)
+        yield served(names, lambda: settings().config.list_aliases, call)
 
 
+def served(names: Sequence[str], list_aliases: Callable[[], bool], call: Call) -> Server:
+    """Return a server of the named surfaces, imported when needed; `list_aliases` is called only if some tools have aliases."""
+    chosen = tuple(dict.fromkeys(WITHOUT_TOOLS.get(name, name) for name in names))
+    for name in chosen:
+        if name not in SURFACES:
+            known = ", ".join((*SURFACES, *WITHOUT_TOOLS))
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {known}.")
+    offers = [(name, written_offer(name)) for name in chosen]
+    check_names(offers)
+    offer = joined(each for _, each in offers)
+    offer = with_aliases(offer) if offer.aliases and list_aliases() else offer
+    return Server(offer=offer, load=cache(lambda: [surface_named(name) for name in chosen]), call=call)
+
+
+@dataclass(slots=True)
 class Opened:
     """Returns a memory, opened when first needed and in a session of its client; a session that cannot start is tried again.
 
@@ -66,39 +76,37 @@ class Opened:
     itself returns the current memory.
     """
 
-    def __init__(
-        self,
-        open_it: "Callable[[], Memory]",
-        client: Client,
-        acting: Acting,
-        *,
-        keeps: bool = True,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._open, self._client, self._acting, self._keeps, self._clock = open_it, client, acting, keeps, clock
-        self._lock = threading.Lock()
-        self._memory: Memory | None = None
-        self._looked = 0.0
+    open_it: "Callable[[], Memory]"
+    client: Client
+    keeps: bool = True
+    clock: Callable[[], float] = time.monotonic
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _memory: "Memory | None" = None
+    _looked: float = 0.0
 
     def __call__(self) -> "Memory":
-        """Return the memory; `acting` has the context of its session."""
+        """Return the memory; the client has the context of its session."""
         with self._lock:
-            if self._memory is None or not self._keeps:
-                self._memory, self._looked = self._open(), self._clock()
+            context = self.client.context
+            if self._memory is None or not self.keeps:
+                self._memory, self._looked = self.open_it(), self.clock()
             elif self._is_lost(self._memory):
-                fresh = self._open()
+                fresh = self.open_it()
                 if fresh.apart and self._memory.apart:
                     fresh.close()
                 else:
                     self._memory = fresh
-                    self._continue(fresh)
-            if self._acting.context is None or not self._acting.context.actor.session:
-                self._acting.context = join(self._memory, self._client.name).context
+                    if context is not None:  # the session continues in the reopened store
+                        from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
+
+                        begin(replace(fresh, context=context), implicit=True, name=context.actor.session)
+            if context is None or not context.actor.session:
+                self.client.context = join(self._memory, self.client.name).context
             return self._memory
 
     def _is_lost(self, memory: "Memory") -> bool:
         """True if it is time to look, and the database is gone or its copy is in use."""
-        now = self._clock()
+        now = self.clock()
         if not memory.config.database or now - self._looked < (AGAIN_SECONDS if memory.apart else 1):
             return False
         self._looked = now
@@ -107,35 +115,10 @@ class Opened:
         except Unreachable:
             return True
 
-    def _continue(self, fresh: "Memory") -> None:
-        """Record in a reopened store that the current session continues."""
-        from holdfast.verbs.sessions import session  # noqa: PLC0415  listing tools opens nothing
-
-        if self._acting.context is not None:
-            context = self._acting.context
-            session.begin(replace(fresh, context=context), implicit=True, name=context.actor.session)
-
-
-def _checked(names: Sequence[str]) -> tuple[str, ...]:
-    chosen = tuple(dict.fromkeys(WITHOUT_TOOLS.get(name, name) for name in names))
-    for name in chosen:
-        if name not in SURFACES:
-            known = ", ".join((*SURFACES, *WITHOUT_TOOLS))
-            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {known}.")
-    return chosen
-
 
 def preset_named(names: Sequence[str]) -> str:
     """Return the preset that comes with the named surfaces, the first that has one."""
     return next((name for name in names if name in PRESETS), "")
-
-
-def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
-    """Return the joint offer of the named surfaces; `list_aliases` is called only if some tools have aliases."""
-    offers = [(name, written_offer(name)) for name in _checked(names)]
-    check_names(offers)
-    offer = joined(each for _, each in offers)
-    return with_aliases(offer) if offer.aliases and list_aliases() else offer
 
 
 def join(memory: "Memory", client: str) -> "Memory":

@@ -7,6 +7,7 @@ import queue
 import re
 import sys
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,15 +37,15 @@ def serve(server: protocol.Server, source: IO[bytes], sink: IO[bytes]) -> None:
         worker.join()
 
 
+@dataclass(slots=True)
 class _Host:
     """The messages between reader and worker."""
 
-    def __init__(self, server: protocol.Server, sink: IO[bytes]) -> None:
-        self.server = server
-        self.requests: queue.Queue[protocol.Json | None] = queue.Queue()
-        self._sink = sink
-        self._sending = threading.Lock()
-        self._cancelled: set[str] = set()
+    server: protocol.Server
+    sink: IO[bytes]
+    requests: queue.Queue[protocol.Json | None] = field(default_factory=queue.Queue)
+    sending: threading.Lock = field(default_factory=threading.Lock)
+    cancelled: set[str] = field(default_factory=set)
 
     def receive(self, line: bytes) -> None:
         """Handle one message: requests are queued, a ping or a cancellation is not."""
@@ -62,7 +63,7 @@ class _Host:
             known = message.get("id") if isinstance(message, dict) else None
             self.refuse(protocol.INVALID_REQUEST, "This is not a JSON-RPC 2.0 message", known)
         elif message.get("method") == "notifications/cancelled":
-            self._cancelled.add(_key((message.get("params") or {}).get("requestId")))
+            self.cancelled.add(_key((message.get("params") or {}).get("requestId")))
         elif message.get("method") == "ping" and "id" in message:
             self._answer(message)
         elif "method" in message and "id" in message:
@@ -74,7 +75,7 @@ class _Host:
             while (message := self.requests.get()) is not None:
                 if not self._is_cancelled(message):
                     self._answer(message)
-                self._cancelled.discard(_key(message["id"]))
+                self.cancelled.discard(_key(message["id"]))
         except BrokenPipeError:
             log.info("the client is gone")
 
@@ -92,23 +93,17 @@ class _Host:
             reply["result"] = self.server.answer(message["method"], message.get("params") or {}, tell)
         except protocol.ProtocolError as problem:
             reply["error"] = problem.to_json()
-        except BrokenPipeError:
-            raise  # the client is gone
-        except Exception:
-            # The outermost loop of a host: a bug must not end the session.
-            log.exception("%s failed", message["method"])
-            reply["error"] = protocol.ProtocolError(protocol.INTERNAL, "Internal error; see the log").to_json()
         if not self._is_cancelled(message):
             self._send(reply)
 
     def _is_cancelled(self, message: protocol.Json) -> bool:
-        return _key(message["id"]) in self._cancelled
+        return _key(message["id"]) in self.cancelled
 
     def _send(self, message: protocol.Json) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
-        with self._sending:
-            self._sink.write(data)
-            self._sink.flush()
+        with self.sending:
+            self.sink.write(data)
+            self.sink.flush()
 
 
 def _is_message(message: Any) -> bool:

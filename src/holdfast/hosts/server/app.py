@@ -1,14 +1,22 @@
-"""The server as a web application: key, rate and size are checked first; then the protocol, and the viewer mounted next to it."""
+"""The server as a web application: key, rate and size are checked first; then the protocol, and the viewer mounted next to it.
 
+To run it, the store is opened twice, once for the server itself and once behind the policies.
+"""
+
+import ipaddress
+import json
 import logging
 import math
 import threading
 import uuid
-from collections import OrderedDict, defaultdict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from time import monotonic as now
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -22,18 +30,24 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import admit
+from holdfast.compose import open_memory, served_store
+from holdfast.compose.settings import Settings, store_folder
+from holdfast.compose.team import MEMBER, protect, role_of_server
+from holdfast.hosts import loopback
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.serving import served
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
 from holdfast.hosts.web import render
 from holdfast.hosts.web.app import form_of
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, cookie_in, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
-from holdfast.model.errors import HoldfastError, StoreError
+from holdfast.model.errors import HoldfastError, Invalid, StoreError, Unreachable
+from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.upkeep.access import PASS_DAYS, authenticate, authenticate_pass, pass_for
+from holdfast.verbs.truth.contradictions import compare
+from holdfast.verbs.upkeep.access import PASS_DAYS, authenticate, authenticate_pass, list_users, pass_for
 
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")
@@ -42,6 +56,7 @@ COOKIE, MOST_LEFT = "holdfast-pass", 10_000
 MOST_BUCKETS = 10_000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+COOKIE_RULES: dict[str, Any] = {"httponly": True, "samesite": "strict"}
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 log = logging.getLogger(__name__)
 
@@ -62,16 +77,14 @@ class Buckets:
 
     rate: float
     burst: float
-    _kept: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _kept: loopback.Latest[str, list[float]] = field(default_factory=lambda: loopback.Latest(MOST_BUCKETS))
 
     def wait(self, key: str, now: float) -> float:
         """Take a token and return 0; or return the seconds until there is one."""
-        left, at = self._kept.pop(key, (self.burst, now))
-        left = min(self.burst, left + (now - at) * self.rate)
+        bucket = self._kept.use(key, lambda: [self.burst, now])  # its tokens, and when they were counted
+        left = min(self.burst, bucket[0] + (now - bucket[1]) * self.rate)
         short = 1 - left
-        self._kept[key] = (left if short > 0 else left - 1, now)
-        while len(self._kept) > MOST_BUCKETS:
-            self._kept.popitem(last=False)
+        bucket[:] = left if short > 0 else left - 1, now
         return short / self.rate if short > 0 else 0.0
 
 
@@ -101,15 +114,12 @@ class Metrics:
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Return every counter and the current gauges as text."""
-        return (
-            render.environment()
-            .get_template("metrics.txt")
-            .render(
-                counts=sorted(self.counts.items()),
-                buckets=list(zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)),
-                seconds=self.seconds,
-                gauges={"holdfast_requests_in_flight": self.in_flight, **gauges},
-            )
+        return render.filled(
+            "metrics.txt",
+            counts=sorted(self.counts.items()),
+            buckets=list(zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)),
+            seconds=self.seconds,
+            gauges={"holdfast_requests_in_flight": self.in_flight, **gauges},
         )
 
 
@@ -134,40 +144,26 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
             if site:
                 site.watcher.close()
 
-    async def ready(_: Request) -> Response:
-        return await to_thread.run_sync(_ready, members)
+    def ready(_: Request) -> Response:
+        try:
+            with asking(NO_ACCESS):  # enough to see that the database answers
+                members.guarded.store.setting("schema")
+                members.keys.store.setting("schema")
+        except HoldfastError:
+            return PlainTextResponse("The database cannot be reached.\n", 503)
+        return PlainTextResponse("ready\n")
 
-    async def show_metrics(request: Request) -> Response:
+    def show_metrics(request: Request) -> Response:
         visit: Visit = request.scope[SCOPE]
         if visit.access.role != "admin":
             return PlainTextResponse("Metrics are for keys of the role admin.\n", 403)
-        return PlainTextResponse(metrics.text({"holdfast_sessions": members.session_count}), media_type=METRICS)
+        return PlainTextResponse(metrics.text({"holdfast_sessions": len(members.calls)}), media_type=METRICS)
 
-    routes = [
-        Route("/healthz", lambda _: PlainTextResponse("ok\n")),
-        Route("/readyz", ready),
-        Route("/metrics", show_metrics),
-        Route(LOGIN, passes.enter, methods=["GET", "POST"]),
-        *inner.routes,
-        *([Mount("/", site)] if site else []),
-    ]
+    health = Route("/healthz", lambda _: PlainTextResponse("ok\n"))
+    own = [health, Route("/readyz", ready), Route("/metrics", show_metrics)]
+    login = Route(LOGIN, passes.enter, methods=["GET", "POST"])
+    routes = [*own, login, *inner.routes, *([Mount("/", site)] if site else [])]
     return Door(Starlette(routes=routes, lifespan=lifespan), members, given, metrics, passes)
-
-
-def _ready(members: Members) -> Response:
-    try:
-        with asking(NO_ACCESS):  # enough to see that the database answers
-            members.guarded.store.setting("schema")
-            members.keys.store.setting("schema")
-    except HoldfastError:
-        return PlainTextResponse("The database cannot be reached.\n", 503)
-    return PlainTextResponse("ready\n")
-
-
-def _home(named: str, access: Access) -> str:
-    """Return the project a user begins in: the first of their key, unless they name one or the key opens all."""
-    first = named or access.projects[0]
-    return "" if first == EVERYWHERE else first
 
 
 @dataclass(slots=True)
@@ -180,59 +176,23 @@ class Passes:
     """
 
     keys: Memory
-    _left: OrderedDict[str, None] = field(default_factory=OrderedDict)
-
-    def known(self, headers: Headers) -> tuple[Key, Access] | None:
-        """Return the key behind a browser's pass, and its access; this asks the database."""
-        shown = cookie_in(headers, COOKIE)
-        return authenticate_pass(self.keys, shown) if shown and shown not in self._left else None
-
-    def end(self, shown: str) -> None:
-        """Revoke a pass."""
-        self._left[shown] = None
-        while len(self._left) > MOST_LEFT:
-            self._left.popitem(last=False)
+    left: loopback.Latest[str, bool] = field(default_factory=lambda: loopback.Latest(MOST_LEFT))
 
     async def enter(self, request: Request) -> Response:
         """Return the login form, or accept it: a valid key is exchanged for a pass."""
         if request.method != "POST":
             return _form(request.query_params.get("next", ""))
-        form = await form_of(request)
+        form = form_of(await request.body())
         shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
         found = await to_thread.run_sync(authenticate, self.keys, shown)
         if found is None:
             return _form(wanted, "This key is wrong, expired or revoked.", 401)
         answer = RedirectResponse(inside(wanted), 303)
-        answer.set_cookie(
-            COOKIE,
-            await to_thread.run_sync(pass_for, self.keys, found[0]),
-            max_age=int(PASS_DAYS * 86_400),
-            httponly=True,
-            samesite="strict",
-            # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
-            secure=request.headers.get("origin", "").startswith("https:"),
-            path="/",
-        )
+        shown = await to_thread.run_sync(pass_for, self.keys, found[0])
+        # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
+        secure = request.headers.get("origin", "").startswith("https:")
+        answer.set_cookie(COOKIE, shown, int(PASS_DAYS * 86_400), path="/", secure=secure, **COOKIE_RULES)
         return answer
-
-
-def leave() -> Response:
-    """Log out: delete the pass in the browser."""
-    answer = RedirectResponse(LOGIN, 303)
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-    return answer
-
-
-def sent_to_login(path: str, query: str) -> Response:
-    """Redirect a browser to the login form, and remember the requested page."""
-    wanted = f"{path}?{query}" if query else path
-    return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
-
-
-def is_foreign(headers: Headers) -> bool:
-    """True if a request that changes something comes from another site, by its Origin header."""
-    origin = headers.get("origin", "")
-    return not origin or urlsplit(origin).netloc != headers.get("host")
 
 
 def inside(wanted: str) -> str:
@@ -242,8 +202,7 @@ def inside(wanted: str) -> str:
 
 
 def _form(wanted: str, said: str = "", status: int = 200) -> Response:
-    text = render.environment().get_template("login.html").render(next=inside(wanted), said=said)
-    return HTMLResponse(text, status)
+    return HTMLResponse(render.filled("login.html", next=inside(wanted), said=said), status)
 
 
 @dataclass(slots=True)
@@ -256,7 +215,7 @@ class Door:
     metrics: Metrics
     passes: Passes
     buckets: Buckets = field(init=False)
-    sessions: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    sessions: loopback.Latest[str, str] = field(default_factory=lambda: loopback.Latest(2 * REMEMBERED))
 
     def __post_init__(self) -> None:
         self.buckets = Buckets(self.limits.rate, self.limits.burst)
@@ -266,7 +225,8 @@ class Door:
         if scope["type"] != "http":
             await self.inner(scope, receive, send)
             return
-        began, status, visit = now(), 500, None
+        began, status = now(), 500
+        found: Visit | Response | None = None
         self.metrics.in_flight += 1
 
         async def sending(message: Message) -> None:
@@ -274,27 +234,24 @@ class Door:
             if message["type"] == "http.response.start":
                 status = int(message["status"])
                 named = Headers(raw=message.get("headers", [])).get(SESSION)
-                if named and visit and named not in self.sessions:
-                    self.sessions[named] = visit.access.user
-                    while len(self.sessions) > 2 * REMEMBERED:
-                        self.sessions.popitem(last=False)
+                if named and isinstance(found, Visit):
+                    self.sessions.use(named, partial(str, found.access.user))
             await send(message)
 
         try:
             found = await self._enter(scope)
-            visit = found if isinstance(found, Visit) else None
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
             refusal = found if isinstance(found, Response) else None
-            await admit(self.inner, scope, receive, to, longest=self.limits.largest, refusal=refusal)
+            await loopback.admit(self.inner, scope, receive, to, longest=self.limits.largest, refusal=refusal)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")
             raise
         finally:
             self.metrics.in_flight -= 1
-            self._tell(scope, visit, status, now() - began)
+            self._tell(scope, status, now() - began)
 
     async def _enter(self, scope: Scope) -> Visit | Response | None:
         """Return the visit of a request; or its refusal; or None for public paths."""
@@ -313,22 +270,28 @@ class Door:
             return self._unknown(scope, headers)
         key, access = known
         if wait := self.buckets.wait(key.id, now()):
-            return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
-        if "authorization" in headers:
-            return self._by_key(scope, headers, key, access)
-        return self._by_pass(scope, headers, key, access)
+            return self._too_many(wait)
+        by_key = "authorization" in headers
+        visit = self._by_key(scope, headers, access) if by_key else self._by_pass(scope, headers, access)
+        if isinstance(visit, Visit):
+            visit.key, visit.allowed = key.id, lambda: self._known(path, headers) is not None
+            visit.project = "" if visit.project == EVERYWHERE else visit.project
+        return visit
 
     def _known(self, path: str, headers: Headers) -> tuple[Key, Access] | None:
-        """Return the key of a request and its access; a pass opens pages, never the protocol."""
-        if "authorization" not in headers:
-            return self.passes.known(headers) if path != PATH else None
-        scheme, _, shown = headers["authorization"].partition(" ")
-        return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
+        """Return the key of a request and its access; a pass opens pages, never the protocol. This asks the database."""
+        if "authorization" in headers:
+            scheme, _, shown = headers["authorization"].partition(" ")
+            return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
+        shown = cookie_in(headers, COOKIE) if path != PATH else ""
+        return authenticate_pass(self.members.keys, shown) if shown and shown not in self.passes.left else None
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response:
         if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:
             self.metrics.count("holdfast_refused_total", reason="key")
-            return sent_to_login(scope["path"], scope.get("query_string", b"").decode("latin-1"))
+            query = scope.get("query_string", b"").decode("latin-1")
+            wanted = f"{scope['path']}?{query}" if query else scope["path"]  # the page to go to after the login
+            return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
         challenge = {"www-authenticate": "Bearer"}
         return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
 
@@ -336,12 +299,17 @@ class Door:
         """Admit the login form, but not from another site, nor too often."""
         address = (scope.get("client") or ("",))[0]
         if wait := self.buckets.wait(f"login {address}", now()):
-            return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
-        if scope["method"] not in SAFE and is_foreign(headers):
-            return self._refused("origin", "Other sites may not use this.", 403)
-        return None
+            return self._too_many(wait)
+        return self._foreign(scope, headers)
 
-    def _by_key(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
+    def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
+        """Refuse a request that changes something and comes from another site, by its Origin header."""
+        origin = headers.get("origin", "")
+        if scope["method"] in SAFE or (origin and urlsplit(origin).netloc == headers.get("host")):
+            return None
+        return self._refused("origin", "Other sites may not use this.", 403)
+
+    def _by_key(self, scope: Scope, headers: Headers, access: Access) -> Visit | Response:
         """Admit a program with its key. The protocol works in one project; pages and endpoints in the requested one."""
         if self.sessions.get(headers.get(SESSION, ""), access.user) != access.user:
             return self._refused("session", "There is no such session.", 404)
@@ -353,28 +321,29 @@ class Door:
             return self._refused("project", f"Name a project: the header {PROJECT}, or ?project=.", 400)
         if named and not access.reaches(project):
             return self._refused("project", "This key does not open that project.", 403)
-        shares = headers.get(VISIBILITY, "team") != "private"
-        visit = Visit(access=access, key=key.id, project=_home(project, access), shares=shares)
-        visit.allowed = lambda: self._known(scope["path"], headers) is not None
-        return visit
+        return Visit(access=access, project=project or access.projects[0], shares=headers.get(VISIBILITY) != "private")
 
-    def _by_pass(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
+    def _by_pass(self, scope: Scope, headers: Headers, access: Access) -> Visit | Response:
         """Admit a browser with a pass; requests that change something must come from our own pages."""
-        if scope["method"] not in SAFE and is_foreign(headers):
-            return self._refused("origin", "Other sites may not use this.", 403)
+        if refusal := self._foreign(scope, headers):
+            return refusal
         shown = cookie_in(headers, COOKIE)
         if scope["path"] == LEAVE and scope["method"] == "POST":
-            self.passes.end(shown)
-            return leave()
-        visit = Visit(access=access, key=key.id, project=_home("", access), trusted=False, shown=shown)
-        visit.allowed = lambda: self._known(scope["path"], headers) is not None
-        return visit
+            self.passes.left.use(shown, lambda: True)
+            answer = RedirectResponse(LOGIN, 303)
+            answer.delete_cookie(COOKIE, path="/", **COOKIE_RULES)
+            return answer
+        return Visit(access=access, project=access.projects[0], trusted=False, shown=shown)
+
+    def _too_many(self, wait: float) -> Response:
+        return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
 
     def _refused(self, reason: str, why: str, status: int, **headers: str) -> Response:
         self.metrics.count("holdfast_refused_total", reason=reason)
         return JSONResponse({"error": why}, status, headers)
 
-    def _tell(self, scope: Scope, visit: Visit | None, status: int, seconds: float) -> None:
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        visit: Visit | None = scope.get(SCOPE)
         path = scope["path"] if scope["path"] in (*OPEN, PATH, "/metrics") else "other"
         self.metrics.count("holdfast_requests_total", path=path, status=str(status))
         self.metrics.took(seconds)
@@ -387,3 +356,94 @@ class Door:
                 self.metrics.count("holdfast_tools_total", tool=visit.did.removeprefix("tools/call "))
         if path not in OPEN:
             log.info("request", extra={"fields": fields})
+
+
+FINISHING_SECONDS = 10  # how long requests may take to finish after a stop signal
+KEPT_SECONDS = 75  # how long an idle connection stays: longer than clients and proxies wait before they use it again
+
+
+def serve(
+    settings: Settings,
+    surfaces: Sequence[str],
+    *,
+    host: str,
+    port: int,
+    limits: Limits,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; then finish requests and close the database."""
+    handler, logger = logging.StreamHandler(), logging.getLogger("holdfast")
+    handler.setFormatter(Lines())
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
+    with open_members(settings) as members:
+        check_bind(members.owner, host)
+        with loopback.listening(port, host) as listener:
+            made = app(server_of(surfaces, settings), members, limits, site=Site(members, settings))
+            url = f"http://{f'[{host}]' if ':' in host else host}:{loopback.port_of(listener)}"
+            options = {"seconds": FINISHING_SECONDS, "timeout_keep_alive": KEPT_SECONDS}
+            loopback.serve(made, listener, announce=lambda: announce(url), **options)
+
+
+@contextmanager
+def open_members(settings: Settings) -> Iterator[Members]:
+    """Open the store for the server itself, install the policies, and open it again behind them."""
+    if not settings.config.database:
+        raise Invalid(
+            "A server for many users needs PostgreSQL: only there can the database itself keep them apart.",
+            hint="Set HOLDFAST_DATABASE=postgresql://…; `holdfast mcp --http` serves one user on SQLite.",
+        )
+    role = role_of_server(settings.config, store_folder(settings.config, Path.cwd()))
+    with ExitStack() as stack:
+        owner = stack.enter_context(open_memory(settings, role=role))
+        if owner.apart:
+            raise Unreachable(owner.apart.split(".")[0] + ".")
+        protect(owner, role)
+        store, keys = served_store(settings.config, MEMBER), served_store(settings.config, role)
+        stack.callback(store.close)
+        stack.callback(keys.close)
+        if owner.embedder is not None:
+            from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+
+            stack.enter_context(keeping_up(owner, then=partial(compare, owner, team=True)))
+        yield Members(owner, guarded=replace(owner, store=store), keys=replace(owner, store=keys))
+
+
+def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
+    """Return the MCP server; every request replaces its `call`, since there is no default memory."""
+
+    def nobody() -> Memory:
+        raise Invalid("Whose memory?")
+
+    return served(surfaces, lambda: settings.config.list_aliases, Call(open=nobody))
+
+
+def check_bind(owner: Memory, host: str) -> None:
+    """Refuse to listen beyond this machine before there is a key: no one could log in, so it is a mistake."""
+    try:
+        is_local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if not is_local and not any(working for _, _, working in list_users(owner)):
+        raise Invalid(
+            f"{host} can be reached from other machines, and there is no key yet.",
+            hint="`holdfast server user add NAME`, then `holdfast server key add NAME --project P`.",
+        )
+
+
+class Lines(logging.Formatter):
+    """A log record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write time, level, what happened and the fields given with it."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
+        fields |= getattr(record, "fields", {})
+        if record.exc_info and record.exc_info[0]:
+            # The type and place of a failure: its message may quote stored text.
+            trace = record.exc_info[2]
+            while trace and trace.tb_next:
+                trace = trace.tb_next
+            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+            fields |= {"error": record.exc_info[0].__name__, "place": place}
+        return json.dumps(fields, ensure_ascii=False)

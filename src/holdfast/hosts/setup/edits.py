@@ -2,14 +2,16 @@
 
 import re
 import shlex
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import PurePath
 from shutil import which
 from typing import Any, Literal
 
 from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.jsontext import MISSING
 from holdfast.model.errors import InvalidFile
 from holdfast.model.trail import CLIENT_EVENTS
 
@@ -18,7 +20,8 @@ HOOK = "holdfast/hosts/hooks/client.py"
 # What makes an entry work. Everything else in it (a timeout, a trust flag) its owner may have changed for good reasons.
 VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"})
 Standing = Literal["missing", "held", "stale", "foreign"]
-Form = Literal["entry", "table", "item", "text"]  # of what is taken out: in JSON, TOML, a list of JSON, or a text
+# A value of JSON or TOML, an element of a JSON list (a rule for permissions, another item), a text, or lines between marks in one.
+Form = Literal["json", "toml", "rule", "item", "text", "markdown", "shell"]
 MARKS = {
     "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
     "shell": ("# holdfast:start", "# holdfast:end"),
@@ -27,204 +30,135 @@ SIGN = "Written by holdfast init"  # in files that are entirely ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """A value of ours at a place in a file."""
+class Edit:
+    """A value at a path in a file, or a text; and what people call it."""
 
-    path: tuple[str, ...]
-    value: Mapping[str, Any]
-
-
-class Member(_Entry):
-    """A server's entry in a JSON object."""
+    path: tuple[str, ...] = ()
+    value: Any
+    form: Form = "json"
+    noun: str = "server"
 
 
-class Element(_Entry):
+class Entry(Edit):
+    """A server's entry."""
+
+
+class Element(Edit):
     """A hook in a JSON list."""
 
 
-class Table(_Entry):
-    """A server's entry in a TOML file."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """What lets our tools run without asking: a rule in a JSON list, or a key of our entry. Not `given`: it is taken back."""
+class Approval(Edit):
+    """What lets our tools run without asking: a rule, or a key of our entry. Not `given`: it is taken back."""
 
-    path: tuple[str, ...]
-    value: Any
-    form: Literal["rule", "json", "toml"]
     given: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Edit):
     """Lines between two markers in a text."""
 
-    text: str
-    marks: Literal["markdown", "shell"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class Whole(Edit):
     """A file that is entirely ours."""
 
-    text: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class Removed(Edit):
     """What another memory system had in a file: it is taken out while Holdfast is in its place, and put back afterwards."""
 
-    path: tuple[str, ...]
-    value: Any  # what stands there: an entry or table, an item of the list at the path, or a text
-    form: Form
-    noun: str
+
+KINDS = {kind.__name__.lower(): kind for kind in (Entry, Element, Approval, Block, Whole, Removed)}
 
 
-Edit = Member | Element | Table | Approval | Block | Whole | Removed
-KINDS = {kind.__name__.lower(): kind for kind in (Member, Element, Table, Approval, Block, Whole, Removed)}
-
-
-def noun_of(edit: Edit) -> str:
-    """Return what an edit adds to a client, as people call it."""
+def placing(text: str, edit: Edit) -> tuple[Standing, Callable[[], str]]:
+    """Return how an edit stands in a text, and what inserts it there or updates it."""
+    path, value = edit.path, edit.value
     match edit:
+        case Entry():
+            file, current = _file(edit), _file(edit).value_at(text, path)
+            if current is MISSING:
+                return "missing", partial(file.put, text, path, value)
+            held = agrees(current, value) or works_by_name(current, value)
+            found: Standing = "foreign" if not runs_holdfast(current) else "held" if held else "stale"
+            return found, lambda: file.put(text, path, repaired(current, value))
         case Element():
-            return "hook"
-        case Approval():
-            return "permission"
-        case Block(marks="markdown"):
-            return "note for agents"
-        case Block():
-            return "ignore list"
-        case Whole(text=text) if HOOK in text:
-            return "plugin"
-        case Removed(noun=noun):
-            return noun
-    return "server"
-
-
-def standing(text: str, edit: Edit) -> Standing:
-    """Return whether an edit is in a text, missing, outdated, or its place is taken by a foreign entry."""
-    match edit:
-        case Member(path=path, value=value):
-            current = jsontext.value_at(text, path)
-            return "missing" if current is jsontext.MISSING else _entry_standing(current, value)
-        case Table(path=path, value=value):
-            current = tomltext.table_of(text, path)
-            return "missing" if current is None else _entry_standing(current, value)
-        case Element(path=path, value=value):
             ours = [hook for _, hook in own_hooks(jsontext.value_at(text, path))]
-            return "missing" if not ours else "held" if any(agrees(hook, _leaf(value)) for hook in ours) else "stale"
-        case Approval(value=value, given=given):
-            there = _approval(text, edit)
-            if not given:
-                return "stale" if there == value else "held"
-            return "missing" if there is jsontext.MISSING else "held"
-        case Block():
-            found = _block(edit).search(text.replace("\r\n", "\n"))
-            return "missing" if not found else "held" if found[0].strip() == _marked(edit, "\n").strip() else "stale"
-        case Whole(text=wanted):
-            if not text.strip() or text == wanted:
-                return "held" if text.strip() else "missing"
-            return "stale" if SIGN in text.partition("\n")[0] else "foreign"
-        case Removed():
-            return "held" if _without_other(text, edit) == text else "missing"
-
-
-def put(text: str, edit: Edit) -> str:
-    """Insert an edit into a text, or update it there."""
-    match edit:
-        case Member(path=path, value=value):
-            current = jsontext.value_at(text, path)
-            return jsontext.put(text, path, value if current is jsontext.MISSING else repaired(current, value))
-        case Table(path=path, value=value):
-            current = tomltext.table_of(text, path)
-            if current is None:
-                return tomltext.add_table(text, path, value)
-            return tomltext.update_table(
-                text, path, {k: v for k, v in repaired(current, value).items() if current.get(k) != v}
-            )
-        case Element(path=path, value=value):
-            return _put_hook(text, path, value)
-        case Approval(given=given):
-            return (_with_approval if given else _without_approval)(text, edit)
+            held = any(agrees(hook, value.get("hooks", [value])[0]) for hook in ours)
+            return "missing" if not ours else "held" if held else "stale", partial(_put_hook, text, path, value)
+        case Approval(given=True):
+            put = jsontext.append if edit.form == "rule" else _file(edit).put
+            return "missing" if _approval(text, edit) is MISSING else "held", partial(put, text, path, value)
+        case Approval():
+            return "stale" if _approval(text, edit) == value else "held", partial(_without_approval, text, edit)
         case Block():
             newline = "\r\n" if "\r\n" in text else "\n"
-            if _block(edit).search(text):
-                return _block(edit).sub(lambda _: _marked(edit, newline), text, count=1)
+            wanted, pattern = "\n".join((MARKS[edit.form][0], value.strip("\n"), MARKS[edit.form][1], "")), _block(edit)
             gap = "" if not text else newline if text.endswith("\n") else newline * 2
-            return text + gap + _marked(edit, newline)
-        case Whole(text=wanted):
-            return wanted
-        case Removed():
-            return _without_other(text, edit)
+            if not (there := pattern.search(text)):
+                return "missing", lambda: text + gap + wanted.replace("\n", newline)
+            held = there[0].replace("\r\n", "\n").strip() == wanted.strip()
+            return "held" if held else "stale", lambda: pattern.sub(lambda _: wanted.replace("\n", newline), text, 1)
+        case Whole():
+            is_ours = SIGN in text.partition("\n")[0]
+            kept: Standing = "held" if text == value else "stale" if is_ours else "foreign"
+            return kept if text.strip() else "missing", lambda: str(value)
+    left = _without_other(text, edit)
+    return "held" if left == text else "missing", lambda: left
 
 
 def taken_out(text: str, edit: Edit, kept: int) -> str:
     """Remove an edit from a text that changed since; only the first `kept` steps of its path existed before it."""
+    path, file = edit.path, _file(edit)
     match edit:
-        case Member(path=path):
-            if runs_holdfast(jsontext.value_at(text, path)):
-                text = jsontext.without(text, path)
-            return _without_empty(text, path[:-1], kept)
-        case Table(path=path):
-            return tomltext.without_table(text, path) if runs_holdfast(tomltext.table_of(text, path)) else text
-        case Element(path=path):
+        case Entry():
+            left = file.without(text, path) if runs_holdfast(file.value_at(text, path)) else text
+            return _without_empty(left, path[:-1], kept)
+        case Element():
             for spot, _ in reversed(list(own_hooks(jsontext.value_at(text, path)))):
                 text = _without_hook(text, path, spot)
             return _without_empty(text, path, kept)
-        case Approval(path=path, form=form, given=given):
-            left = _without_approval(text, edit) if given else text
-            return _without_empty(left, path, kept) if form == "rule" else left
+        case Approval(given=given):
+            return _without_empty(_without_approval(text, edit) if given else text, path, kept)
         case Block():
             return re.sub(r"(?:\r?\n)?" + _block(edit).pattern, "", text, count=1, flags=re.DOTALL)
-        case Whole(text=wanted) if text != wanted:
+        case Whole() if text != edit.value:
             raise InvalidFile("It was changed after Holdfast wrote it.")
-        case Removed():
-            return _with_other(text, edit)
+        case Removed() if _without_other(text, edit) != text:  # it is there again
+            return text
+        case Removed(form="text"):
+            return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{edit.value}"
+        case Removed(form=form):
+            return str((jsontext.append if form == "item" else file.put)(text, path, edit.value))
     return ""
 
 
 def depth_of(text: str, edit: Edit) -> int:
-    """Return how many steps of an edit's path exist already."""
-    if not isinstance(edit, Member | Element | Approval) or (isinstance(edit, Approval) and edit.form == "toml"):
-        return 0
-    there = (
-        depth
-        for depth in range(len(edit.path), 0, -1)
-        if jsontext.value_at(text, edit.path[:depth]) is not jsontext.MISSING
-    )
-    return next(there, 0)
+    """Return how many steps of an edit's path exist already; all of them outside JSON, where no empty container is left."""
+    if edit.form not in ("json", "rule"):
+        return len(edit.path)
+    depths = range(len(edit.path), 0, -1)
+    return next((depth for depth in depths if jsontext.value_at(text, edit.path[:depth]) is not MISSING), 0)
 
 
-def _entry_standing(current: Any, value: Mapping[str, Any]) -> Standing:
-    if not runs_holdfast(current):
-        return "foreign"
-    return "held" if agrees(current, value) or works_by_name(current, value) else "stale"
+def _file(edit: Edit) -> Any:
+    """Return the module that reads and changes files of an edit's form."""
+    return tomltext if edit.form == "toml" else jsontext
 
 
-def _approval(text: str, edit: Approval) -> Any:
+def _approval(text: str, edit: Edit) -> Any:
     """Return the value of an approval in a text, MISSING if there is none, and None in an entry that is not ours."""
     if edit.form == "rule":
         listed = jsontext.value_at(text, edit.path)
-        return edit.value if isinstance(listed, list) and edit.value in listed else jsontext.MISSING
-    entry = (tomltext.table_of if edit.form == "toml" else jsontext.value_at)(text, edit.path[:-1])
-    return entry.get(edit.path[-1], jsontext.MISSING) if runs_holdfast(entry) else None
+        return edit.value if isinstance(listed, list) and edit.value in listed else MISSING
+    entry = _file(edit).value_at(text, edit.path[:-1])
+    return entry.get(edit.path[-1], MISSING) if runs_holdfast(entry) else None
 
 
-def _with_approval(text: str, edit: Approval) -> str:
-    if edit.form == "toml":
-        return tomltext.update_table(text, edit.path[:-1], {edit.path[-1]: edit.value})
-    return (jsontext.append if edit.form == "rule" else jsontext.put)(text, edit.path, edit.value)
-
-
-def _without_approval(text: str, edit: Approval) -> str:
+def _without_approval(text: str, edit: Edit) -> str:
+    """Take back an approval that stands as we wrote it."""
     if _approval(text, edit) != edit.value:
         return text
-    if edit.form == "toml":
-        return tomltext.update_table(text, edit.path[:-1], {edit.path[-1]: None})
     place = (jsontext.value_at(text, edit.path).index(edit.value),) if edit.form == "rule" else ()
-    return jsontext.without(text, (*edit.path, *place))
+    return str(_file(edit).without(text, (*edit.path, *place)))
 
 
 def _put_hook(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
@@ -235,7 +169,7 @@ def _put_hook(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str
     for spot, _ in reversed(ours[1:]):
         text = _without_hook(text, path, spot)
     spot, hook = ours[0]
-    return jsontext.put(text, (*path, *spot), repaired(hook, _leaf(value)))
+    return jsontext.put(text, (*path, *spot), repaired(hook, value.get("hooks", [value])[0]))
 
 
 def _without_hook(text: str, path: tuple[str, ...], spot: tuple[str | int, ...]) -> str:
@@ -252,18 +186,17 @@ def _without_empty(text: str, path: tuple[str, ...], kept: int) -> str:
     return text
 
 
-def _without_other(text: str, edit: Removed) -> str:
+def _without_other(text: str, edit: Edit) -> str:
     """Take out what another system had; a hook is also found in a group with others."""
     path, value = edit.path, edit.value
-    match edit.form:
-        case "text":
-            return text.replace(value, "", 1)
-        case "table":
-            return tomltext.without_table(text, path) if tomltext.table_of(text, path) is not None else text
-        case "entry":
-            return jsontext.without(text, path) if jsontext.value_at(text, path) == value else text
-    listed = jsontext.value_at(text, path)
-    for place, item in enumerate(listed if isinstance(listed, list) else ()):
+    if edit.form == "text":
+        return text.replace(value, "", 1)
+    there = _file(edit).value_at(text, path)
+    if edit.form == "toml":
+        return tomltext.without(text, path) if there is not MISSING else text
+    if edit.form == "json":
+        return jsontext.without(text, path) if there == value else text
+    for place, item in enumerate(there if isinstance(there, list) else ()):
         if item == value:
             return jsontext.without(text, (*path, place))
         inner = item.get("hooks") if isinstance(item, Mapping) and isinstance(value, Mapping) else None
@@ -272,32 +205,9 @@ def _without_other(text: str, edit: Removed) -> str:
     return text
 
 
-def _with_other(text: str, edit: Removed) -> str:
-    """Put back what another system had, unless it is there again."""
-    if standing(text, edit) == "missing":
-        return text
-    match edit.form:
-        case "text":
-            return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{edit.value}"
-        case "table":
-            return tomltext.add_table(text, edit.path, edit.value)
-        case "entry":
-            return jsontext.put(text, edit.path, edit.value)
-    return jsontext.append(text, edit.path, edit.value)
-
-
-def _leaf(value: Mapping[str, Any]) -> Any:
-    return value["hooks"][0] if "hooks" in value else value
-
-
-def _block(edit: Block) -> re.Pattern[str]:
-    start, end = MARKS[edit.marks]
-    return re.compile(rf"{re.escape(start)}.*?{re.escape(end)}(?:\r?\n)?", re.DOTALL)
-
-
-def _marked(edit: Block, newline: str) -> str:
-    start, end = MARKS[edit.marks]
-    return "\n".join((start, edit.text.strip("\n"), end, "")).replace("\n", newline)
+def _block(edit: Edit) -> re.Pattern[str]:
+    start, end = map(re.escape, MARKS[edit.form])
+    return re.compile(rf"{start}.*?{end}(?:\r?\n)?", re.DOTALL)
 
 
 # Which entries are ours: recognised by what they run, never by a name alone.
@@ -320,9 +230,13 @@ def runs_holdfast(entry: Any) -> bool:
 
 def works_by_name(entry: Any, wanted: Any) -> bool:
     """True if a hand-written entry names a program on the search path that offers the same tools."""
-    words, same = words_of(entry), words_of(wanted)
+
+    def surfaces(words: list[str]) -> set[str]:
+        return {after for word, after in pairwise(words) if word == "--surface"} or {"core"}
+
+    words = words_of(entry)
     by_name = bool(words) and PurePath(words[0]).name == words[0] and which(words[0]) is not None
-    return by_name and runs_holdfast(entry) and _surfaces(words) == _surfaces(same)
+    return by_name and runs_holdfast(entry) and surfaces(words) == surfaces(words_of(wanted))
 
 
 def command_line(hook: Any) -> list[str]:
@@ -334,21 +248,15 @@ def command_line(hook: Any) -> list[str]:
         return []  # unbalanced quotes: not written by us
 
 
-def is_own_hook(hook: Any) -> bool:
-    """True if a hook runs our hook file, exactly as we write it."""
-    words = command_line(hook)
-    return len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS
-
-
 def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """Return our hooks in a list, flat or in groups, each with its path inside the list."""
+    """Yield the hooks in a list, flat or in groups, that run our hook file exactly as we write it; each with its path inside the list."""
     for place, item in enumerate(listed if isinstance(listed, list) else []):
-        if is_own_hook(item):
-            yield (place,), item
         inner = item.get("hooks") if isinstance(item, Mapping) else None
-        for spot, hook in enumerate(inner if isinstance(inner, list) else []):
-            if is_own_hook(hook):
-                yield (place, "hooks", spot), hook
+        grouped = [((place, "hooks", spot), hook) for spot, hook in enumerate(inner if isinstance(inner, list) else [])]
+        for path, hook in [((place,), item), *grouped]:
+            words = command_line(hook)
+            if len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS:
+                yield path, hook
 
 
 def agrees(current: Any, wanted: Any, vital: Container[str] | None = VITAL) -> bool:
@@ -364,7 +272,3 @@ def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str,
     both = {key: {**current[key], **wanted[key]} for key in ("env", "environment") if key in current and key in wanted}
     vital = {key: item for key, item in wanted.items() if key in VITAL}
     return {**wanted, **current, **vital, **both}
-
-
-def _surfaces(words: list[str]) -> set[str]:
-    return {after for word, after in pairwise(words) if word == "--surface"} or {"core"}

@@ -1,5 +1,6 @@
-"""The machine: where clients keep their settings, and how they start this installation."""
+"""The machine: where clients keep their settings, how they start this installation, and how their files are read and replaced."""
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -7,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import which
 from typing import Literal
 
 from holdfast import hosts
 from holdfast.model.config import PRESETS
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Invalid, InvalidFile, StoreUnwritable
+from holdfast.model.files import read_regular, write_whole
 
 Level = Literal["user", "project"]
 _PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cache: what `uvx` runs in
@@ -20,11 +21,11 @@ _PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """The programs and folders that entries point at."""
+    """The programs and folders that entries point at: by default those of the installation that runs now."""
 
-    python: str  # the interpreter of the environment Holdfast is installed in: hooks wake the worker with it
-    hook: str
-    windows: bool = False
+    python: str = Path(sys.executable).as_posix()  # hooks wake the worker with it
+    hook: str = (Path(hosts.__file__).resolve().parent / "hooks" / "client.py").as_posix()
+    windows: bool = os.name == "nt"
     home: str = ""  # folder of the store, where hooks could not know it
     variables: Mapping[str, str] = field(default_factory=dict)  # environment of the server
     surfaces: tuple[str, ...] = ()
@@ -37,24 +38,13 @@ class Installation:
     def hook_words(self, client: str) -> tuple[str, ...]:
         """Return the arguments after the event in the command line of a hook."""
         preset = next((name for name in self.surfaces if name in PRESETS), "")
-        more = (("--home", self.home), ("--preset", preset))
-        return ("--client", client, *(word for pair in more if pair[1] for word in pair))
+        more = (("--client", client), ("--home", self.home), ("--preset", preset))
+        return tuple(word for pair in more if pair[1] for word in pair)
 
     def hook_line(self, event: str, client: str) -> str:
         """Return the command line of a hook, for a shell."""
         words = [self.python, "-I", "-S", self.hook, event, *self.hook_words(client)]
         return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
-
-
-def this_installation(*, home: str, variables: Mapping[str, str]) -> Installation:
-    """Describe the installation that runs now."""
-    return Installation(
-        python=Path(sys.executable).as_posix(),
-        hook=(Path(hosts.__file__).resolve().parent / "hooks" / "client.py").as_posix(),
-        windows=os.name == "nt",
-        home=home,
-        variables=variables,
-    )
 
 
 def check_lasting(prefix: str) -> None:
@@ -74,44 +64,91 @@ class Machine:
     environment: Mapping[str, str]
 
     def path(self, template: str) -> Path:
-        """Return the path of a template on this machine."""
-        return Path(template.format_map({name: str(folder) for name, folder in self.folders().items()}))
-
-    def folders(self) -> dict[str, Path]:
-        """Return every folder that a template may begin with."""
+        """Return the path of a template, which begins with one of these folders, on this machine."""
         home, given = self.home, self.environment
+        config = Path(given.get("XDG_CONFIG_HOME") or home / ".config")
+        support = {  # where desktop programs keep their settings
+            "Darwin": home / "Library" / "Application Support",
+            "Windows": Path(given.get("APPDATA") or home / "AppData" / "Roaming"),
+        }.get(self.system, config)
+        native = support if self.system == "Windows" else config
         claude = given.get("CLAUDE_CONFIG_DIR")
-        return {
+        folders = {
             "home": home,
             "project": self.project,
-            "config": self._config(),
-            "support": self._support(),
-            "devin": self._support() / "devin" if self.system == "Windows" else self._config() / "devin",
-            "zed": self._support() / "Zed" if self.system == "Windows" else self._config() / "zed",
-            "claude": Path(claude) if claude else home / ".claude",
-            "claude_json": (Path(claude) if claude else home) / ".claude.json",
-            "codex": Path(given.get("CODEX_HOME") or home / ".codex"),
-            "copilot": Path(given.get("COPILOT_HOME") or home / ".copilot"),
+            "support": support,
+            "devin": native / "devin",
+            "zed": support / "Zed" if self.system == "Windows" else config / "zed",
+            "claude": claude or home / ".claude",
+            "claude_json": Path(claude or home) / ".claude.json",
+            "codex": given.get("CODEX_HOME") or home / ".codex",
+            "copilot": given.get("COPILOT_HOME") or home / ".copilot",
             "gemini": Path(given.get("GEMINI_CLI_HOME") or home) / ".gemini",
-            "opencode": Path(given.get("OPENCODE_CONFIG_DIR") or self._config() / "opencode"),
+            "opencode": given.get("OPENCODE_CONFIG_DIR") or config / "opencode",
         }
-
-    def has_program(self, name: str) -> bool:
-        """True if a program is on the search path."""
-        return which(name, path=self.environment.get("PATH", "")) is not None
-
-    def _config(self) -> Path:
-        return Path(self.environment.get("XDG_CONFIG_HOME") or self.home / ".config")
-
-    def _support(self) -> Path:
-        """Return the folder where desktop programs keep their settings."""
-        if self.system == "Darwin":
-            return self.home / "Library" / "Application Support"
-        if self.system == "Windows":
-            return Path(self.environment.get("APPDATA") or self.home / "AppData" / "Roaming")
-        return self._config()
+        return Path(template.format_map(folders))
 
 
-def project_root(here: Path) -> Path:
-    """Return the folder of the repository that contains a path, else the path itself."""
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+def text_of(path: Path) -> str | None:
+    """Return a file's text with its line endings as they are, or None if there is no file."""
+    try:
+        return read_regular(path).decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as problem:
+        raise InvalidFile("It is not UTF-8 text.") from problem
+    except OSError as problem:
+        raise InvalidFile(f"It cannot be read ({problem.strerror}).") from problem
+
+
+def mark_of(text: str) -> str:
+    """Return the hash that identifies a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_writable(path: Path, within: Path | None = None) -> None:
+    """Raise InvalidFile unless a file can be replaced or created. Links are followed, but not out of `within` or to other users' files."""
+
+    def owner_of(path: Path) -> int:  # systems without owners have the same for all
+        return path.stat().st_uid if sys.platform != "win32" else 0
+
+    real = _real(path)
+    folder = next(folder for folder in real.parents if folder.exists())
+    if within and not real.is_relative_to(_real(within)):
+        raise InvalidFile(f"It leads out of the project, to {real}.")
+    own = os.geteuid() if sys.platform != "win32" else 0
+    if real != path.absolute() and owner_of(real if real.exists() else folder) != own:
+        raise InvalidFile(f"It is a link to {real}, which belongs to another user.")
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or real.is_dir():
+        raise InvalidFile("It cannot be written.")
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """Return the folders that must be created for a file, innermost first."""
+    return [folder for folder in _real(path).parents if not folder.exists()]
+
+
+def replace_file(path: Path, text: str, *, private: bool) -> None:
+    """Write a file atomically: links are followed, permissions stay; a new private file is for its owner only."""
+    real = _real(path)
+    try:
+        known = real.stat().st_mode & 0o7777 if real.exists() else None
+        real.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(real, text, known or (0o600 if private else 0o666), sync=True)
+        if known:
+            real.chmod(known)  # the umask may have taken something away
+    except OSError as problem:
+        hint = "Check its permissions."
+        raise StoreUnwritable(f"{path} cannot be written ({problem.strerror}).", hint=hint) from problem
+
+
+def remove_file(path: Path, folders: list[Path]) -> None:
+    """Remove a file, and the folders created for it if they are empty; a link to it stays."""
+    _real(path).unlink(missing_ok=True)
+    for folder in folders:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

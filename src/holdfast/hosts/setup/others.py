@@ -5,17 +5,15 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
 from holdfast.compose.adapters import has_notes
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.clients import CLIENTS
+from holdfast.hosts.setup.clients import CLIENTS, Wanted
 from holdfast.hosts.setup.edits import HOOK, NAME, Form, Removed, command_line, words_of
-from holdfast.hosts.setup.files import text_of
-from holdfast.hosts.setup.machine import Machine
-from holdfast.hosts.setup.plan import Wanted
+from holdfast.hosts.setup.machine import Machine, text_of
 from holdfast.model.errors import InvalidFile
 from holdfast.model.files import read_regular
 
@@ -67,28 +65,30 @@ def _entries(machine: Machine) -> Iterator[tuple[str, Wanted]]:
         for template in (*part.user, *part.project) if part else ():
             files.setdefault(machine.path(template), client.name)
     for path, owner in files.items():
+        within = machine.project if path.is_relative_to(machine.project) else None
         try:
-            text = text_of(path) or ""
-            if path.suffix == ".md":
-                named = list(_blocks(text))
-            elif path.suffix in (".toml", ".json", ".jsonc"):
-                is_toml = path.suffix == ".toml"
-                named = list(_members((tomltext if is_toml else jsontext).value_of(text), is_toml=is_toml))
-            else:
-                continue  # a file that is entirely ours
+            for system, noun, edit in _edits_in(path):
+                named = replace(edit, noun=f"{system.title} {noun}")
+                yield system.name, Wanted(client=owner, path=path, edit=named, within=within)
         except InvalidFile:
             continue  # what cannot be read is reported where it matters
-        within = machine.project if path.is_relative_to(machine.project) else None
-        for system, edit in named:
-            yield system.name, Wanted(client=owner, path=path, edits=(edit,), within=within)
 
 
-def _members(value: Any, *, is_toml: bool) -> Iterator[tuple[System, Removed]]:
-    """Yield the servers, hooks, enabled plugins and permissions of other systems in a file's value."""
-    for noun, path, words, part in _parts(value):
-        if system := _system_of(words):
-            form: Form = "item" if noun in ("hook", "permission") else "table" if is_toml else "entry"
-            yield system, Removed(path=path, value=part, form=form, noun=f"{system.title} {noun}")
+def _edits_in(path: Path) -> Iterator[tuple[System, str, Removed]]:
+    """Yield what other systems have in a file: notes between their markers, servers, hooks, enabled plugins, permissions."""
+    text, is_toml = text_of(path) or "", path.suffix == ".toml"
+    if path.suffix == ".md":
+        for system in SYSTEMS:
+            name = re.escape(system.name)
+            begin, end = (rf"<!--[^>]*\b{name}\b[^>]*\b{word}\b[^>]*-->" for word in ("(?:start|begin)", "end"))
+            pattern = rf"(?:{begin}.*?{end}|<{name}-context>.*?</{name}-context>)\n?"
+            for match in re.finditer(pattern, text, re.DOTALL | re.IGNORECASE):
+                yield system, "note for agents", Removed(value=match[0], form="text")
+    elif path.suffix in (".toml", ".json", ".jsonc"):  # any other file is entirely ours
+        for noun, place, words, value in _parts((tomltext if is_toml else jsontext).value_of(text)):
+            form: Form = "item" if noun in ("hook", "permission") else "toml" if is_toml else "json"
+            if whose := _system_of(words):
+                yield whose, noun, Removed(path=place, value=value, form=form)
 
 
 def _parts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...], list[str], Any]]:
@@ -99,15 +99,17 @@ def _parts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[
             case _, dict() if key in SERVERS:
                 yield from (("server", (*here, name), words_of(entry), entry) for name, entry in item.items())
             case "hooks", dict():
-                lists = [(event, listed) for event, listed in item.items() if isinstance(listed, list)]
-                hooks = ((event, each) for event, listed in lists for one in listed for each in _single_hooks(one))
-                yield from (("hook", (*here, event), command_line(hook), whole) for event, (hook, whole) in hooks)
+                listed = ((event, one) for event, each in item.items() if isinstance(each, list) for one in each)
+                for event, one in listed:
+                    inner = one.get("hooks") if isinstance(one, dict) else None
+                    alone = [(hook, {**one, "hooks": [hook]}) for hook in inner] if isinstance(inner, list) else None
+                    pairs = [(one, one)] if alone is None else alone  # of a group each hook by itself
+                    yield from (("hook", (*here, event), command_line(hook), whole) for hook, whole in pairs)
             case "enabledPlugins", dict():
                 yield from (("plugin", (*here, name), [name], True) for name, state in item.items() if state is True)
             case "plugins", dict():  # of Codex
-                yield from (
-                    ("plugin", (*here, name), [name], each) for name, each in item.items() if isinstance(each, dict)
-                )
+                tables = ((name, each) for name, each in item.items() if isinstance(each, dict))
+                yield from (("plugin", (*here, name), [name], each) for name, each in tables)
             case "allow", list():
                 rules = [rule for rule in item if isinstance(rule, str) and rule.startswith("mcp__")]
                 servers = [rule.split("__")[1].removeprefix("plugin_").partition("_")[0] for rule in rules]
@@ -116,32 +118,12 @@ def _parts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[
                 yield from _parts(item, here)
 
 
-def _single_hooks(item: Any) -> list[tuple[Any, Any]]:
-    """Return each hook in an element of a list of hooks, and the element with this hook alone."""
-    inner = item.get("hooks") if isinstance(item, dict) else None
-    return [(hook, {**item, "hooks": [hook]}) for hook in inner] if isinstance(inner, list) else [(item, item)]
-
-
-def _blocks(text: str) -> Iterator[tuple[System, Removed]]:
-    """Yield the notes of other systems between their markers in a text."""
-    for system in SYSTEMS:
-        name = re.escape(system.name)
-        begin, end = (
-            rf"<!--[^>]*\b{name}\b[^>]*\b(?:start|begin)\b[^>]*-->",
-            rf"<!--[^>]*\b{name}\b[^>]*\bend\b[^>]*-->",
-        )
-        pattern = rf"(?:{begin}.*?{end}|<{name}-context>.*?</{name}-context>)\n?"
-        for match in re.finditer(pattern, text, re.DOTALL | re.IGNORECASE):
-            yield system, Removed(path=(), value=match[0], form="text", noun=f"{system.title} note for agents")
-
-
 def _system_of(words: list[str]) -> System | None:
     """Return the system that a command line runs, by the names of its programs, packages and own folders."""
     names = set[str]()
     for word in words:
         path = PurePath(word.replace("\\", "/"))
-        hidden = {part for part in path.parts if part.startswith(".")}
-        names |= {path.name.partition("@")[0], path.stem, *hidden}
+        names |= {path.name.partition("@")[0], path.stem, *(part for part in path.parts if part.startswith("."))}
         if " " in word:  # a command that is one argument, as in `sh -c`
             with suppress(ValueError):
                 names |= {PurePath(part).name for part in shlex.split(word)}

@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.hosts.setup.jsontext import MISSING
 from holdfast.model.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
     from tomlkit.items import Item
 
 BOM = "\ufeff"
@@ -23,56 +23,40 @@ def value_of(text: str) -> dict[str, Any]:
         raise InvalidFile(f"It is not valid TOML: {problem}.") from problem
 
 
-def table_of(text: str, path: tuple[str, ...]) -> Any:
-    """Return the table at a path, or None."""
+def value_at(text: str, path: tuple[str, ...]) -> Any:
+    """Return the value at a path, or MISSING."""
     value: Any = value_of(text)
     for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
+        value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
     return value
 
 
-def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Add a new table at the end."""
-    newline = _newline(text)
-    gap = "" if not text else newline if text.endswith("\n") else newline * 2
-    return _checked(text + gap + table_text(path, value).replace("\n", newline), path, value)
+def put(text: str, path: tuple[str, ...], value: Any) -> str:
+    """Add a table at the end, or set those of its keys that differ; or set one key. Other keys, comments and their order stay."""
+    keys = value if isinstance(value, Mapping) else {path[-1]: value}
+    table = path if keys is value else path[:-1]
+    if keys is value and value_at(text, path) is MISSING:
+        newline = _newline(text)
+        gap = "" if not text else newline if text.endswith("\n") else newline * 2
+        after = text + gap + table_text(path, value).replace("\n", newline)
+    else:
+        after = _with_keys(text, table, keys)
+    written = value_at(after, table)
+    if not isinstance(written, dict) or any(written.get(key) != item for key, item in keys.items()):
+        raise InvalidFile(f"[{'.'.join(table)}] cannot be written there.")
+    return after
 
 
-def update_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Set keys of a table, or remove those with the value None; other keys, comments and their order stay."""
-    import tomlkit
-    from tomlkit.container import OutOfOrderTableProxy
-    from tomlkit.exceptions import TOMLKitError
-    from tomlkit.items import Table
+def without(text: str, path: tuple[str, ...]) -> str:
+    """Remove a key; or a table with the tables inside it and the empty line before it, comments after its last value stay.
 
-    value_of(text)  # tomllib is the judge of what is valid
-    try:
-        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
-    except (TOMLKitError, RecursionError) as problem:
-        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
-    if _text(text, document) != text:
-        raise InvalidFile("It cannot be edited without changing other lines.")
-    table: Any = document
-    for step in path:
-        table = table.get(step)
-        if not isinstance(table, Table | OutOfOrderTableProxy):
-            raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
-    for key, wanted in value.items():
-        if wanted is None:
-            del table[key]
-        else:
-            table[key] = _item(wanted)
-    return _checked(_text(text, document), path, value)
-
-
-def without_table(text: str, path: tuple[str, ...]) -> str:
-    """Remove a table with the tables inside it and the empty line before it; comments after its last value stay.
-
-    By lines: tomlkit counts the comments before the next table as part of this one and would remove them too.
+    Tables by lines: tomlkit counts the comments before the next table as part of this one and would remove them too.
     """
     before = value_of(text)
+    if not isinstance(value_at(text, path), dict):
+        return _with_keys(text, path[:-1], {path[-1]: MISSING})
     lines = text.splitlines(keepends=True)
-    while table_of("".join(lines), path) is not None:
+    while value_at("".join(lines), path) is not MISSING:
         begin, end = _span(lines, path)
         if begin > 0 and not lines[begin - 1].strip():
             begin -= 1
@@ -95,9 +79,32 @@ def table_text(path: tuple[str, ...], value: Mapping[str, Any]) -> str:
     return tomlkit.document().add(path[0], table).as_string()
 
 
-def _text(before: str, document: "TOMLDocument") -> str:
-    """Return an edited document with the byte-order mark and the newlines it had before."""
-    return BOM * before.startswith(BOM) + document.as_string().replace("\n", _newline(before))
+def _with_keys(text: str, path: tuple[str, ...], keys: Mapping[str, Any]) -> str:
+    """Set keys of a table where they differ, or remove those that are MISSING."""
+    import tomlkit
+    from tomlkit.container import OutOfOrderTableProxy
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import Table
+
+    current = value_at(text, path)  # tomllib is the judge of what is valid
+    bom, newline = BOM * text.startswith(BOM), _newline(text)
+    try:
+        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
+    except (TOMLKitError, RecursionError) as problem:
+        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
+    if bom + document.as_string().replace("\n", newline) != text:
+        raise InvalidFile("It cannot be edited without changing other lines.")
+    table: Any = document
+    for step in path:
+        table = table.get(step)
+        if not isinstance(table, Table | OutOfOrderTableProxy):
+            raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
+    for key, wanted in keys.items():
+        if wanted is MISSING:
+            del table[key]
+        elif current.get(key, MISSING) != wanted:
+            table[key] = _item(wanted)
+    return bom + document.as_string().replace("\n", newline)
 
 
 def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
@@ -113,13 +120,6 @@ def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
         if lines[end - 1].strip() and not lines[end - 1].lstrip().startswith("#"):
             last = end  # comments after the last value belong to what follows
     return begin, last
-
-
-def _checked(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    table = table_of(text, path)
-    if not isinstance(table, dict) or any(table.get(key) != item for key, item in value.items()):
-        raise InvalidFile(f"[{'.'.join(path)}] cannot be written there.")
-    return text
 
 
 def _pruned(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The viewer as a web application: a table of pages and actions, one place that presents errors, and its server."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,14 +18,12 @@ from starlette.types import ASGIApp, Scope
 from holdfast.compose import open_memory
 from holdfast.compose.settings import Settings
 from holdfast.hosts.loopback import HOST, listening, port_of, serve
-from holdfast.hosts.web import render
-from holdfast.hosts.web.api import routes as api_routes
-from holdfast.hosts.web.endpoints import COMPONENTS, ENDPOINTS, stream
+from holdfast.hosts.web import endpoints, render
 from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
-from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review, settings, threads  # noqa: F401  each adds its pages
+from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review  # noqa: F401  each adds its pages
 from holdfast.hosts.web.render import Answer
-from holdfast.hosts.web.viewer import Viewer, as_person, asked, is_our_form, viewer_of
+from holdfast.hosts.web.viewer import Viewer, answering, as_person, asked
 from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import keeping_up
@@ -36,6 +34,7 @@ DEFAULT_PORT = 4654
 log = logging.getLogger(__name__)
 
 PAGES, ACTS = render.PAGES, render.ACTS
+FOREIGN = "This form is out of date or comes from another site. Reload the page and try again."
 # Where pages of earlier versions are now.
 MOVED: dict[str, Answer] = {
     "/search": lambda ask: RedirectResponse(render.address(ask, "/memories", **ask.given), 301),
@@ -81,10 +80,9 @@ def pages_and_api(watcher: Watcher) -> Starlette:
     return Starlette(
         routes=[
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
-            *(Route(path, _endpoint(page)) for path, page in (PAGES | MOVED).items()),
-            *(Route(path, _endpoint(act, acts=True), methods=["POST"]) for path, act in ACTS.items()),
-            Route("/stream", stream),
-            *api_routes(ENDPOINTS, COMPONENTS),
+            *(Route(path, answering(page)) for path, page in (PAGES | MOVED).items()),
+            *(Route(path, answering(act, form_of, FOREIGN), methods=["POST"]) for path, act in ACTS.items()),
+            *endpoints.routes(),
         ],
         exception_handlers=dict.fromkeys((HoldfastError, HTTPException, Exception), _presented),
         lifespan=living,
@@ -101,20 +99,8 @@ class _Assets(StaticFiles):
         return answer
 
 
-def _endpoint(answer: Answer, *, acts: bool = False) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        form = await form_of(request) if acts else {}
-        if acts and not is_our_form(request, form, viewer_of(request).keys):
-            why = "This form is out of date or comes from another site. Reload the page and try again.\n"
-            return PlainTextResponse(why, 403)
-        return await to_thread.run_sync(lambda: answer(asked(request, form)))
-
-    return endpoint
-
-
-async def form_of(request: Request) -> dict[str, list[str]]:
+def form_of(body: bytes) -> dict[str, list[str]]:
     """Parse a form."""
-    body = await request.body()
     try:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500, errors="strict")
     except (ValueError, UnicodeDecodeError) as problem:

@@ -1,21 +1,29 @@
-"""The endpoints of the JSON API: the content of the pages for programs, and the paths claude-mem's users script against."""
+"""The JSON API: the content of the pages for programs, and the paths claude-mem's users script against.
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Annotated, Any, get_type_hints
+A decorator derives an endpoint from a function; the OpenAPI document describes them all.
+"""
+
+import re
+import types
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from holdfast import __version__
 from holdfast.hosts.to_json import plain, recalled_to_json
-from holdfast.hosts.web.api import Api, Json
 from holdfast.hosts.web.live import sent
 from holdfast.hosts.web.pages.activity import wanted_of
 from holdfast.hosts.web.render import table
-from holdfast.hosts.web.viewer import Ask, asked
+from holdfast.hosts.web.viewer import EVERYWHERE, WORDS, Ask, Form, answering, asked
 from holdfast.model.anchor import Freshness
+from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, event_to_json
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
@@ -26,9 +34,9 @@ from holdfast.model.session import Session
 from holdfast.policy.ranking.health import Measure
 from holdfast.policy.sessions.session_brief import Prepared
 from holdfast.surfaces.claude_mem import tools as claude_mem
-from holdfast.surfaces.contract import parameter_name, schema_in
 from holdfast.surfaces.maps import Row
-from holdfast.surfaces.schema import Schema
+from holdfast.surfaces.schema import TYPES, Schema, check_arguments, schema_of
+from holdfast.surfaces.tool import description_of, parameter_name, schema_in
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
@@ -43,46 +51,192 @@ from holdfast.verbs.upkeep.health import Days as ByDay
 from holdfast.verbs.upkeep.health import Health, Project, day_by_day, health, projects
 from holdfast.verbs.upkeep.stream import Item, Wanted, older, place_of
 
-API = Api()
+Json = dict[str, Any]
+LONGEST = 1_000
+FOREIGN = "Send the token, or the key of a Holdfast form."
+PROJECT: Schema = {
+    "type": "string",
+    "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
+}
+_IN_PATH = re.compile(r"\{(\w+)\}")
+_INTEGER = re.compile(r"-?[0-9]{1,17}")
+_NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
+_TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, "An id as it is shown, or the whole id."]
 Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
 Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
 Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
 Days = Annotated[int, "How many days back.", {"minimum": 1, "maximum": 365}]
 _ROWS = [Json]
-_TEXTS = "title body project reason verified_at".split()
-_LISTS = "scopes tags anchors triggers".split()
-_ALWAYS = "id kind state visibility confidence source created_at updated_at url".split()
-_RECORD = {
-    **dict.fromkeys(_ALWAYS, str),
-    "revision": int,
-    **{f"{name}?": str for name in _TEXTS},
-    **{f"{name}?": [str] for name in _LISTS},
-    "fields?": Json,
-    "origin?": Json,
-    "links?": _ROWS,
-}
+_RECORD: Json = dict.fromkeys("id kind state visibility confidence source created_at updated_at url".split(), str)
+_RECORD |= {"revision": int, "fields?": Json, "origin?": Json, "links?": _ROWS}
+_RECORD |= dict.fromkeys("title? body? project? reason? verified_at?".split(), str)
+_RECORD |= {f"{name}?": [str] for name in ("scopes", "tags", "anchors", "triggers")}
 _RECALLED: Json = {"hits": ["Hit"], "related": _ROWS, "notes": [str], "search": str, "confidence": str}
 _RECALLED |= dict.fromkeys(("gated", "cut", "lagging"), int)
 _EFFECT: Json = {"record": "Record", "shown": int, "outcomes": dict[str, int], "blind_spot": bool}
 _EFFECT |= dict.fromkeys(("heeded", "weight"), float)
 _HEALTH = get_type_hints(Health) | {"measures": [get_type_hints(Measure) | {"cost": float}]}
 _SHOWN = {"usage": Usage, "number": int, "superseded_by": str, "freshness": Freshness | None}
-COMPONENTS = {  # shapes that several results have; records with their links are not what `plain` makes of them
-    "Record": _RECORD,
-    "Freshness": Freshness,
-    "Session": Session,
-    "Event": Event,
-    "Entry": get_type_hints(Item) | {"records": _ROWS},
-    "Hit": {
-        "record": "Record",
-        "score": float,
-        "confidence": str,
-        "why": dict[str, float],
-        "snippet": str,
-        "freshness": Freshness | None,
-    },
-}
+_HIT: Json = {"record": "Record", "score": float, "confidence": str, "snippet": str, "freshness": Freshness | None}
+_HIT |= {"why": dict[str, float]}
+# Shapes that several results have; records with their links are not what `plain` makes of them.
+COMPONENTS: Json = {"Record": _RECORD, "Freshness": Freshness, "Session": Session, "Event": Event, "Hit": _HIT}
+COMPONENTS |= {"Entry": get_type_hints(Item) | {"records": _ROWS}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One path of the API: its method, the schemas of its parameters and its result, and the function that answers."""
+
+    path: str
+    summary: str
+    schema: Schema
+    result: Schema
+    answer: Callable[..., Any]
+    method: str = "GET"
+    selects_project: bool = False  # `project` selects the memory of the request and is no argument of the function
+
+    @property
+    def media(self) -> str:
+        """The media type of the result."""
+        return "text/plain" if self.result == {"type": "string"} else "application/json"
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The parameters that are parts of the path."""
+        return tuple(_IN_PATH.findall(self.path))
+
+    def arguments(self, ask: Ask) -> dict[str, Any]:
+        """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
+        given: dict[str, Any] = {}
+        for name, schema in self.schema["properties"].items():
+            body = ask.field(name) if self.method == "POST" else ""
+            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name) or body:
+                given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
+        checked = check_arguments(self.schema, given, self.path)
+        return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
+
+    def respond(self, ask: Ask) -> Response:
+        """Answer a request."""
+        result = self.answer(ask, **self.arguments(ask))
+        return PlainTextResponse(result) if isinstance(result, str) else JSONResponse(result)
+
+
+ENDPOINTS: list[Endpoint] = []
+
+
+def add(path: str, schema: Schema, returns: Any, answer: Callable[..., Any], summary: str, **more: Any) -> None:
+    """Add an endpoint; `returns` is the shape of its result. Every text is bounded, a part of the path is never empty."""
+    project, properties = {"project": PROJECT} if more.get("selects_project") else {}, dict[str, Schema]()
+    for name, one in (project | schema["properties"]).items():
+        is_text = one["type"] == "string" and "enum" not in one
+        properties[name] = one | ({"maxLength": LONGEST} if is_text else {})
+        if is_text and f"{{{name}}}" in path:
+            properties[name]["minLength"] = 1
+    schema, result = schema | {"properties": properties}, result_schema(returns)
+    ENDPOINTS.append(Endpoint(path=path, schema=schema, result=result, answer=answer, summary=summary, **more))
+
+
+def endpoint(path: str, returns: Any = Json, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add a function: its signature is the endpoint's parameters, its docstring the summary, its result the media type."""
+
+    def added(function: Callable[..., Any]) -> Callable[..., Any]:
+        shape = str if get_type_hints(function)["return"] is str else returns
+        add(path, schema_of(function, brief=False), shape, function, description_of(function), **more)
+        return function
+
+    return added
+
+
+def routes() -> list[Route]:
+    """Return the routes of the API, and of the stream of activity."""
+    document = Route("/api/openapi.json", lambda _: JSONResponse(openapi(ENDPOINTS)))
+    made = [Route("/stream", stream), document]
+    for one in ENDPOINTS:
+        respond = answering(one.respond, _form_of if one.method == "POST" else None, FOREIGN)
+        made.append(Route(one.path, respond, methods=[one.method]))
+    return made
+
+
+def _form_of(body: bytes) -> Form:
+    """Return a JSON object of texts, numbers and lists of them as a form; a list becomes one text, separated by commas."""
+    try:
+        fields = parse_json(body or b"{}")
+    except ValueError as problem:
+        raise Invalid(f"The body is not valid JSON: {problem}.") from problem
+    if not isinstance(fields, dict):
+        raise Invalid("The body must be a JSON object.")
+    form: dict[str, list[str]] = {}
+    for name, value in fields.items():
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, str | int) for item in items):
+            raise Invalid("The values of the body must be texts, numbers, or lists of them.")
+        form[name] = [",".join(map(str, items))]
+    return form
+
+
+def openapi(endpoints: Sequence[Endpoint]) -> Json:
+    """Return the OpenAPI document of the API."""
+    paths: dict[str, Json] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    problem = {"error": str, "message": str, "hint": str}
+    about = "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`."
+    schemas = {name: result_schema(shape) for name, shape in {"Problem": problem, **COMPONENTS}.items()}
+    token = {"token": {"type": "http", "scheme": "bearer"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Holdfast", "version": __version__, "description": about},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": token},
+        "security": [{"token": []}],
+    }
+
+
+def _operation(endpoint: Endpoint) -> Json:
+    parameters = list[Json]()
+    for name, schema in endpoint.schema["properties"].items():
+        is_in_path, plain_schema = name in endpoint.in_path, dict(schema)
+        parameter = {"name": name, "in": "path" if is_in_path else "query", "required": is_in_path}
+        parameters.append(parameter | {"description": plain_schema.pop("description"), "schema": plain_schema})
+    problem = {"application/json": {"schema": result_schema("Problem")}, **_TEXT}
+    texts = {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    name = endpoint.method.lower() + re.sub(r"[{}]", "", endpoint.path).replace("/", "_")
+    responses = {"200": {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}}}
+    for words, content in (("refused", _TEXT), ("problems", problem)):
+        responses |= {status: {"description": why, "content": content} for status, why in WORDS[words].items()}
+    described = {"summary": endpoint.summary, "operationId": name, "parameters": parameters, "responses": responses}
+    body = {"requestBody": {"required": False, "content": texts}} if endpoint.method == "POST" else {}
+    return described | body
+
+
+def result_schema(shape: Any) -> Schema:
+    """Return the schema of what `plain` makes of a value: of a type, `{"name": shape}`, `[shape]` or the name of a component.
+
+    A type may be named as JSON Schema does. A name that ends in `?` may be missing.
+    """
+    if isinstance(shape, str):
+        return result_schema(_NAMED[shape]) if shape in _NAMED else {"$ref": f"#/components/schemas/{shape}"}
+    if isinstance(shape, list):
+        return {"type": "array", "items": result_schema(shape[0])}
+    if is_dataclass(shape) and shape is not Record:
+        shape = get_type_hints(shape)
+    if isinstance(shape, dict):
+        properties = {name.removesuffix("?"): result_schema(part) for name, part in shape.items()}
+        required = [name for name in shape if not name.endswith("?")]
+        return {"type": "object", "properties": properties, "required": required}
+    outer, inner = get_origin(shape) or shape, get_args(shape)
+    if outer in (Union, types.UnionType):
+        return {"anyOf": [result_schema(part) for part in inner]}
+    if outer in (tuple, list):
+        is_uniform = outer is list or inner[1:] == (...,)
+        return {"type": "array"} | ({"items": result_schema(inner[0])} if is_uniform else {})
+    if outer in (dict, Mapping, Counter) and inner:
+        return {"type": "object", "additionalProperties": result_schema(int if outer is Counter else inner[1])}
+    if outer is Any:
+        return {}
+    return {"type": "null" if outer is type(None) else "string" if outer is Literal else TYPES.get(outer, "object")}
 
 
 def cited(record: Record) -> Json:
@@ -90,7 +244,7 @@ def cited(record: Record) -> Json:
     return {**record_to_json(record), "url": f"/r/{record.id}"}
 
 
-@API.endpoint("/api/recall", _RECALLED, selects_project=True)
+@endpoint("/api/recall", _RECALLED, selects_project=True)
 def recalled(
     ask: Ask,
     q: Annotated[str, "The question."] = "what is known",
@@ -105,7 +259,7 @@ def recalled(
     return recalled_to_json(recall(ask.memory, query, surface=False), cited)
 
 
-@API.endpoint("/api/records", {"records": ["Record"], "total": int}, selects_project=True)
+@endpoint("/api/records", {"records": ["Record"], "total": int}, selects_project=True)
 def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
     query = Query.of(everywhere=ask.everywhere, kinds=[kind] if kind else [], limit=limit)
@@ -113,27 +267,22 @@ def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) ->
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
-@API.endpoint("/api/records/{id}", _RECORD | _SHOWN)
+@endpoint("/api/records/{id}", _RECORD | _SHOWN)
 def record(ask: Ask, id: Id) -> Json:
     """Return one memory in full, with its links and uses."""
     shown = get(ask.memory, id)
-    return {
-        **cited(shown.record),
-        "links": plain(shown.links),
-        "usage": plain(shown.usage),
-        "number": shown.number,
-        "superseded_by": shown.superseded_by,
-        "freshness": plain(freshness(ask.memory, [shown.record]).get(shown.record.id)),
-    }
+    judged = freshness(ask.memory, [shown.record]).get(shown.record.id)
+    more = {"links": plain(shown.links), "usage": plain(shown.usage), "freshness": plain(judged)}
+    return cited(shown.record) | more | {"number": shown.number, "superseded_by": shown.superseded_by}
 
 
-@API.endpoint("/api/records/{id}/history", {"events": ["Event"]})
+@endpoint("/api/records/{id}/history", {"events": ["Event"]})
 def record_history(ask: Ask, id: Id) -> Json:
     """List every event of a memory."""
     return {"events": [event_to_json(event) for event in sorted(history(ask.memory, id), key=lambda event: event.id)]}
 
 
-@API.endpoint("/api/records/{id}/{what}", {"id": str, "done": str, "message": str, "url": str}, method="POST")
+@endpoint("/api/records/{id}/{what}", {"id": str, "done": str, "message": str, "url": str}, method="POST")
 def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTIONS)}]) -> Json:
     """Verify, retire, restore, pin, share, judge or link a memory."""
     target = find(ask.memory, id).record
@@ -141,7 +290,7 @@ def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTI
     return {"id": target.id, "done": what, "message": done.message, "url": f"/r/{target.id}"}
 
 
-@API.endpoint("/api/stream", {"items": ["Entry"], "before": str}, selects_project=True)
+@endpoint("/api/stream", {"items": ["Entry"], "before": str}, selects_project=True)
 def activity(
     ask: Ask,
     before: Annotated[str, "Continue from here: `before` of the last answer."] = "",
@@ -160,31 +309,27 @@ def item_json(item: Any) -> Json:
     return {**plain(replace(item, records=())), "records": [{**row, "url": f"/r/{row['id']}"} for row in rows]}
 
 
-@API.endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
+@endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
 def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     """List sessions, latest first."""
     return {"sessions": plain(list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere))}
 
 
-@API.endpoint("/api/sessions/{id}", get_type_hints(SessionContents) | {"records": ["Record"]})
+@endpoint("/api/sessions/{id}", get_type_hints(SessionContents) | {"records": ["Record"]})
 def session(ask: Ask, id: Id) -> Json:
     """Return one session with what it left."""
     left = contents_of(ask.memory, id)
     return {**plain(left), "records": [cited(record) for record in left.records]}
 
 
-@API.endpoint("/api/threads", {"stages": dict[str, list[Json]]}, selects_project=True)
+@endpoint("/api/threads", {"stages": dict[str, list[Json]]}, selects_project=True)
 def threads(ask: Ask) -> Json:
     """List open threads by the stage of their life."""
-    return {
-        "stages": {
-            stage: [{**plain(thread), "record": cited(thread.record)} for thread in threads]
-            for stage, threads in triage(ask.memory).items()
-        }
-    }
+    stages = triage(ask.memory).items()
+    return {"stages": {stage: [{**plain(one), "record": cited(one.record)} for one in some] for stage, some in stages}}
 
 
-@API.endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
+@endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
     found = effects(ask.memory, days=days)
@@ -193,67 +338,58 @@ def scars(ask: Ask, days: Days = 30) -> Json:
     return {"scars": [{**one, **row} for one, row in zip(own, rows, strict=True)]}
 
 
-@API.endpoint("/api/health", _HEALTH, selects_project=True)
+@endpoint("/api/health", _HEALTH, selects_project=True)
 def health_report(ask: Ask, days: Days = 30) -> Json:
     """Report how healthy the memory is, and what to do first."""
     report = health(ask.memory, days=days)
     return {**plain(report), "measures": [{**plain(measure), "cost": measure.cost} for measure in report.measures]}
 
 
-@API.endpoint("/api/insights", ByDay, selects_project=True)
-def insights(ask: Ask, days: Days = 30) -> Json:
+@endpoint("/api/insights", ByDay, selects_project=True)
+def insights(ask: Ask, days: Days = 30) -> Any:
     """Count activity day by day."""
-    counts: Json = plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
-    return counts
+    return plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
 
 
-@API.endpoint("/api/brief", Prepared, selects_project=True)
-def brief(ask: Ask) -> Json:
+@endpoint("/api/brief", Prepared, selects_project=True)
+def brief(ask: Ask) -> Any:
     """Return the brief a session of the project would begin with."""
-    text: Json = plain(brief_of(ask.memory))
-    return text
+    return plain(brief_of(ask.memory))
 
 
-@API.endpoint("/api/projects", {"projects": [Project]})
+@endpoint("/api/projects", {"projects": [Project]})
 def every_project(ask: Ask) -> Json:
     """List the projects of the store."""
     return {"projects": plain(projects(ask.memory))}
 
 
-@API.endpoint("/api/version", {"version": str})
+@endpoint("/api/version", {"version": str})
 def version(ask: Ask) -> Json:  # noqa: ARG001
     """Return the version of Holdfast."""
     return {"version": __version__}
 
 
-@API.endpoint("/api/stats", {"database": Json})
+@endpoint("/api/stats", {"database": Json})
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
-    (database,) = table([counts], "path=place size=bytes observations=everywhere events projects")
+    database = {"path": counts["place"], "size": counts["bytes"], "observations": counts["everywhere"]}
+    database |= {name: counts[name] for name in ("events", "projects")}
     return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 
-def _answer(row: Row, schema: Schema) -> Callable[..., Any]:
-    """Return the function that answers by a row; what a request leaves out has its default, or is empty."""
+def _by_row(row: Row, schema: Schema, ask: Ask, **given: Any) -> Any:
+    """Answer by a row of claude-mem's; what a request leaves out has its default, or is empty."""
     defaults = {name: one.get("default", "") for name, one in schema["properties"].items()}
-
-    def answer(ask: Ask, **given: Any) -> Any:
-        named = {parameter_name(name): value for name, value in (defaults | given).items()}
-        return row.run(ask.viewer.memory, named, claude_mem.TERMS)
-
-    return answer
+    named = {parameter_name(name): value for name, value in (defaults | given).items()}
+    return row.run(ask.viewer.memory, named, claude_mem.TERMS)
 
 
-def _add_paths(shared: Mapping[str, Schema], results: Json, paths: Iterable[Json]) -> None:
-    """Add the paths that claude-mem's users script against."""
-    for one in paths:
-        schema, method = schema_in(one, shared), one.get("method", "GET")
-        answer = _answer(claude_mem.ROWS[one["path"]], schema)
-        API.add(one["path"], schema, results[one["returns"]], answer, method=method, summary=one["summary"])
-
-
-_add_paths(**parse_json(read_regular(claude_mem.PATHS)))
+_file = parse_json(read_regular(claude_mem.PATHS))
+for _one in _file["paths"]:
+    _path, _schema, _more = _one["path"], schema_in(_one, _file["shared"]), {"method": _one.get("method", "GET")}
+    _answer = partial(_by_row, claude_mem.ROWS[_path], _schema)
+    add(_path, _schema, _file["results"][_one["returns"]], _answer, _one["summary"], **_more)
 
 
 async def stream(request: Request) -> Response:
@@ -275,6 +411,3 @@ async def stream(request: Request) -> Response:
                 yield sent("happened", {"items": items, "after": str(page.place)})
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
-
-
-ENDPOINTS = tuple(API.endpoints)

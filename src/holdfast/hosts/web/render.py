@@ -5,10 +5,11 @@ import difflib
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import date as calendar_date
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +25,7 @@ from pygments.util import ClassNotFound
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Flash, Undo, is_large
+from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo, is_large
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
@@ -93,12 +94,7 @@ class Page:
 
 def page_at(path: str, template: str, title: str, **more: Any) -> Callable[[Callable[[Ask], Mapping[str, Any]]], Page]:
     """Make the page at a path of the function that returns its values; `more` is what a `Page` has besides."""
-
-    def add(values: Callable[[Ask], Mapping[str, Any]]) -> Page:
-        made = PAGES[path] = Page(template, title, values, **more)
-        return made
-
-    return add
+    return lambda values: answer_at(path, PAGES)(Page(template, title, values, **more))
 
 
 def answer_at(path: str, table: dict[str, Answer]) -> Callable[[Answering], Answering]:
@@ -117,32 +113,26 @@ def page(
     """Return a filled template, with the values that every page needs."""
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
     now = ask.memory.clock.now()
-    around: dict[str, Any] = {
-        "ask": ask,
-        "nav": NAV,
-        "of_project": OF_PROJECT,
-        "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
-        "everywhere": EVERYWHERE,
-        "kinds": KINDS,
-        "csrf": ask.viewer.keys.form,
-        "url": lambda path, /, **given: address(ask, path, **given),
-        "here": lambda **changed: here(ask, **changed),
+    projects = projects if ask.memory.project in projects else [ask.memory.project, *projects]
+    around = {"ask": ask, "projects": projects, "csrf": ask.viewer.keys.form, "can_write": ask.viewer.role != "read"}
+    around |= {"url": partial(address, ask), "here": partial(here, ask), "now": now, "today": date_of(ask, now)}
+    times: dict[str, Callable[[str], str]] = {
         "ago": lambda at: ago(at, now, ask.zone),
         "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
-        "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
-        "date_of": lambda at: local(ask, at).date().isoformat(),
+        "date_of": partial(date_of, ask),
         "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
+        "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
-        "now": now,
-        "today": local(ask, now).date().isoformat(),
-        "waiting_in": urgent,
-        "choices_of": choices,
-        "can_write": ask.viewer.role != "read",
     }
-    answer: Response = HTMLResponse(environment().get_template(template).render(**around, **values), status)
+    answer: Response = HTMLResponse(filled(template, **around, **times, **values), status)
     if ask.flash and not ask.fragment:
         answer.delete_cookie(FLASH, path="/", httponly=True, samesite="strict")
     return with_cookies(answer, cookies or {})
+
+
+def filled(template: str, **values: Any) -> str:
+    """Return a filled template."""
+    return environment().get_template(template).render(**values)
 
 
 def with_cookies(answer: Response, cookies: Mapping[str, str], seconds: int = YEAR) -> Response:
@@ -155,10 +145,9 @@ def with_cookies(answer: Response, cookies: Mapping[str, str], seconds: int = YE
 def moved(ask: Ask, path: str, done: Done | str, undo: Undo | None = None) -> Response:
     """Redirect the browser after an action; the next page shows its message once, with a button that undoes it."""
     done = Done(message=done) if isinstance(done, str) else done
-    flash = Flash(text=done.message, undo=ask.viewer.keep_undo(done, undo))
-    where = address(ask, path)
+    said, where = ask.viewer.sign(done.message, ask.viewer.keep_undo(done, undo)), address(ask, path)
     answer = Response(status_code=204, headers={"hx-redirect": where}) if ask.fragment else RedirectResponse(where, 303)
-    return with_cookies(answer, {FLASH: ask.viewer.sign(flash)}, FLASH_SECONDS)
+    return with_cookies(answer, {FLASH: said}, FLASH_SECONDS)
 
 
 def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object] | None = None) -> Response:
@@ -214,6 +203,11 @@ def local(ask: Ask, at: str) -> datetime:
     return datetime.fromisoformat(at).astimezone(ask.zone)
 
 
+def date_of(ask: Ask, at: str) -> str:
+    """Return the date of an instant in the time zone of the reader."""
+    return local(ask, at).date().isoformat()
+
+
 def start_of_date(ask: Ask, date: str, days: int = 0) -> str:
     """Return the first instant of a date in the reader's time zone, or of one some days later; other texts as they are."""
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
@@ -233,14 +227,8 @@ def end_of_day(ask: Ask, date: str) -> str:
 @cache
 def environment() -> Environment:
     """Return the template environment; a missing name is an error, not an empty string."""
-    made = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        auto_reload=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = Environment(autoescape=True, undefined=StrictUndefined, auto_reload=False)
+    made.loader, made.trim_blocks, made.lstrip_blocks = FileSystemLoader(HERE / "templates"), True, True
     made.filters |= {
         "markdown": markdown,
         "project": lambda name: "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name,
@@ -255,14 +243,10 @@ def environment() -> Environment:
         "path": lambda text: quote(text, safe=""),
         "capitalized": lambda text: text[:1].upper() + text[1:],
     }
-    made.globals |= {
-        "version": __version__,
-        "asset": asset,
-        "only_in": only_in,
-        "counted": counted,
-        "bar": bar,
-        "icon": lambda kind: KINDS[kind].icon if kind in KINDS else "•",
-    }
+    made.globals |= {"version": __version__, "asset": asset, "only_in": only_in, "counted": counted, "bar": bar}
+    made.globals |= {"nav": NAV, "of_project": OF_PROJECT, "everywhere": EVERYWHERE, "kinds": KINDS}
+    made.globals |= {"choices_of": choices, "waiting_in": urgent}
+    made.filters["icon"] = lambda kind: KINDS[kind].icon if kind in KINDS else "•"
     return made
 
 
@@ -312,12 +296,9 @@ def _pieces(text: str, name: str = "") -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _lexer(name: str) -> Any:
-    """Return the reader of a language; None if it is unknown."""
-    try:
-        found = find_lexer_class_for_filename(name) or find_lexer_class_by_name(name)
-    except ClassNotFound:
-        return None
-    return found(stripnl=False, ensurenl=False)
+    with suppress(ClassNotFound):
+        return (find_lexer_class_for_filename(name) or find_lexer_class_by_name(name))(stripnl=False, ensurenl=False)
+    return None
 
 
 def differences(old: str, new: str, name: str = "") -> Markup:
@@ -346,5 +327,4 @@ def only_in(text: str, other: str) -> str:
 
 
 def _shared(one: Sequence[object], other: Sequence[object]) -> int:
-    """Return the length of the common prefix of two lists."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -5,16 +5,20 @@ import hmac
 import json
 import secrets
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from anyio import to_thread
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from holdfast.compose.settings import Settings
+from holdfast.hosts.loopback import Latest
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Conflict, Invalid, NotFound
@@ -39,15 +43,8 @@ LONGEST_FLASH = 600
 MOST_UNDOS = 200
 WORDS = {section: dict(rows) for section, rows in tables(__file__).items()}
 Undo = Callable[[Memory], str]
+Form = Mapping[str, list[str]]
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flash:
-    """The message of the last action, which the next page shows once, and the name of its undo."""
-
-    text: str
-    undo: str = ""
 
 
 @dataclass(kw_only=True)
@@ -64,7 +61,7 @@ class Viewer:
     role: str = ""
     # Cached results of slow queries, each with the place in the stream it is valid for and its time.
     kept: dict[Any, tuple[Place, float, Any]] = field(default_factory=dict)
-    undos: OrderedDict[str, Undo] = field(default_factory=OrderedDict)
+    undos: Latest[str, Undo] = field(default_factory=lambda: Latest(MOST_UNDOS))
 
     def keep_undo(self, done: Done, undo_it: Undo | None = None) -> str:
         """Keep what takes an action back while the viewer runs; return its name, or "" if it cannot be taken back."""
@@ -73,12 +70,9 @@ class Viewer:
             records = undo(memory, done.events)
             return f"Undone: {records[0].title}" if len(records) == 1 else f"Undone for {len(records)} memories."
 
-        if undo_it is None and not done.events:
-            return ""
-        name = secrets.token_urlsafe(12)
-        self.undos[name] = undo_it or run
-        while len(self.undos) > MOST_UNDOS:
-            self.undos.popitem(last=False)
+        name = secrets.token_urlsafe(12) if undo_it or done.events else ""
+        if name:
+            self.undos.use(name, lambda: undo_it or run)
         return name
 
     def run_undo(self, name: str, memory: Memory) -> str:
@@ -91,18 +85,18 @@ class Viewer:
         except Conflict as problem:
             raise Conflict(f"Not undone: {problem.message}", hint=problem.hint) from problem
 
-    def sign(self, flash: Flash) -> str:
-        """Return a message as the value of a cookie: signed, so that no other site can put words on our pages."""
-        text = json.dumps({"text": flash.text[:LONGEST_FLASH], "undo": flash.undo})
-        packed = base64.urlsafe_b64encode(text.encode()).decode()
+    def sign(self, text: str, undo_name: str) -> str:
+        """Return a message and its undo as a cookie's value: signed, so that no other site can put words on our pages."""
+        message = json.dumps({"text": text[:LONGEST_FLASH], "undo": undo_name})
+        packed = base64.urlsafe_b64encode(message.encode()).decode()
         return f"{packed}.{self.keys.signature(packed)}"
 
-    def signed(self, value: str) -> Flash | None:
-        """Return the message in a cookie; None if there is none, or it is not ours."""
+    def signed(self, value: str) -> Mapping[str, str]:
+        """Return the message in a cookie, `text` and `undo`; empty if there is none, or it is not ours."""
         packed, _, signature = value.partition(".")
-        if not packed or not hmac.compare_digest(signature.encode(), self.keys.signature(packed).encode()):
-            return None
-        return Flash(**parse_json(base64.urlsafe_b64decode(packed)))
+        ours = packed and hmac.compare_digest(signature.encode(), self.keys.signature(packed).encode())
+        message: Mapping[str, str] = parse_json(base64.urlsafe_b64decode(packed)) if ours else {}
+        return message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +106,15 @@ class Ask:
     viewer: Viewer
     memory: Memory
     path: str
-    given: Mapping[str, list[str]]
-    form: Mapping[str, list[str]] = field(default_factory=dict)
+    given: Form
+    form: Form = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
     everywhere: bool = False
     named: str = ""  # the project named in the URL, empty where it is the default one
     fragment: bool = False  # htmx requests a part of a page
     theme: str = ""
     zone: tzinfo | None = None  # of the browser; None: of this machine
-    flash: Flash | None = None
+    flash: Mapping[str, str] = field(default_factory=dict)  # the message of the last action, and the name of its undo
     searches: str = ""  # the saved searches of this browser
     looked: str = ""  # when and where this browser last read the home page
 
@@ -162,7 +156,7 @@ def viewer_of(request: Request) -> Viewer:
     return viewer
 
 
-def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
+def asked(request: Request, form: Form | None = None) -> Ask:
     """Parse a request."""
     viewer = viewer_of(request)
     given: dict[str, list[str]] = {}
@@ -176,39 +170,37 @@ def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
     else:  # the current one if it has memories, else the one with the most
         sizes = {name: count for name, count in memory.store.projects().items() if name and count}
         project = memory.project if memory.project in sizes or not sizes else max(sizes, key=sizes.__getitem__)
-    theme = request.cookies.get("holdfast-theme", "")
-    return Ask(
-        viewer=viewer,
-        memory=memory if project == memory.project else memory.acting_on(project),
-        path=request.url.path,
-        given=given,
-        form=form or {},
-        parts=dict(request.path_params),
-        everywhere=everywhere,
-        named=named,
-        fragment=request.headers.get("hx-request") == "true",
-        theme=theme if theme in THEMES else "",
-        zone=_zone(request.cookies.get(ZONE, "")),
-        flash=viewer.signed(request.cookies.get(FLASH, "")),
-        searches=request.cookies.get("holdfast-searches", "")[:4_000],
-        looked=request.cookies.get("holdfast-looked", "")[:400],
-    )
+    memory = memory if project == memory.project else memory.acting_on(project)
+    cookies = defaultdict(str, request.cookies)
+    kept: dict[str, Any] = {"zone": _zone(cookies[ZONE]), "flash": viewer.signed(cookies[FLASH])}
+    kept |= {"theme": cookies["holdfast-theme"] if cookies["holdfast-theme"] in THEMES else ""}
+    kept |= {"searches": cookies["holdfast-searches"][:4_000], "looked": cookies["holdfast-looked"][:400]}
+    where: dict[str, Any] = {"path": request.url.path, "given": given, "parts": dict(request.path_params)}
+    where |= {"everywhere": everywhere, "named": named, "fragment": request.headers.get("hx-request") == "true"}
+    return Ask(viewer=viewer, memory=memory, form=form or {}, **where, **kept)
 
 
 def _zone(name: str) -> tzinfo | None:
-    """Return the time zone that a browser named, if there is one of that name."""
     try:
         return ZoneInfo(name) if 0 < len(name) < 64 else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 
 
-def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> bool:
-    """True if a form comes from one of our pages, or from a program that sent the token."""
-    if getattr(request.state, "trusted", False):
-        return True
-    shown = request.headers.get(FORM_HEADER) or (form.get(FORM_FIELD) or [""])[0]
-    return hmac.compare_digest(shown.encode(errors="replace"), keys.form.encode())
+def answering(
+    answer: Callable[[Ask], Response], read: Callable[[bytes], Form] | None = None, foreign: str = ""
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a function. With `read` it acts on a form, from our pages or sent with the token."""
+
+    async def endpoint(request: Request) -> Response:
+        form = read(await request.body()) if read else {}
+        if read and not getattr(request.state, "trusted", False):
+            shown = request.headers.get(FORM_HEADER) or (form.get(FORM_FIELD) or [""])[0]
+            if not hmac.compare_digest(shown.encode(errors="replace"), viewer_of(request).keys.form.encode()):
+                raise HTTPException(403, foreign)
+        return await to_thread.run_sync(lambda: answer(asked(request, form)))
+
+    return endpoint
 
 
 def cached_until_event(ask: Ask, name: str, find: Callable[[], Found], *given: Any) -> Found:
@@ -230,8 +222,7 @@ def cached_until_event(ask: Ask, name: str, find: Callable[[], Found], *given: A
 
 def is_large(ask: Ask) -> bool:
     """True if reading the whole project takes so long that its page should load that part later."""
-    memory = ask.memory
-    return memory.store.size(None if ask.everywhere else (memory.store.project_number(memory.project),)) > LARGE
+    return ask.memory.store.size(None if ask.everywhere else (ask.memory.here,)) > LARGE
 
 
 def as_person(memory: Memory) -> Memory:

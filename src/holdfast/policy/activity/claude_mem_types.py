@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Record
-from holdfast.model.text import listed
+from holdfast.model.text import listed, text_or_empty, texts_of
 
 SYSTEM = "claude-mem"
 # Each type with its symbol in lists.
@@ -25,34 +24,34 @@ _CONCEPTS: Mapping[str, tuple[str, ...]] = {
     "learning": ("how-it-works",),
     "progress": ("what-changed",),
 }
-_SHOWN_ELSEWHERE = frozenset(
-    "type subtitle facts narrative concepts files_read files_modified documents discovery_tokens".split()
-)
+_SHOWN_ELSEWHERE = "type subtitle facts narrative concepts files_read files_modified documents discovery_tokens".split()
 _PLACE = re.compile(r"[#:@].*$")
 
 
 def type_of(record: Record) -> str:
     """Return the observation type: the record's own, else the one its kind maps to."""
-    own = record.fields.get("type")
-    if isinstance(own, str) and own in TYPES:
-        return own
     mapped = KINDS[record.kind].names.get(SYSTEM, "") if record.kind in KINDS else ""
-    return mapped if mapped in TYPES else "discovery" if record.kind == "observation" else "change"
+    default = "discovery" if record.kind == "observation" else "change"
+    own = text_or_empty(record.fields.get("type"))
+    return next(name for name in (own, mapped, default) if name in TYPES)
 
 
 def concepts_of(record: Record) -> list[str]:
     """Return the record's concepts: its own, its tags, and those of its kind."""
-    return list(dict.fromkeys((*texts(record, "concepts"), *record.tags, *_CONCEPTS.get(record.kind, ()))))
+    own = texts_of(record.fields.get("concepts"))
+    return list(dict.fromkeys((*own, *record.tags, *_CONCEPTS.get(record.kind, ()))))
 
 
 def files_read(record: Record) -> list[str]:
     """Return the files that were read, including the anchors."""
-    return list(dict.fromkeys((*texts(record, "files_read"), *(_PLACE.sub("", anchor) for anchor in record.anchors))))
+    anchored = (_PLACE.sub("", anchor) for anchor in record.anchors)
+    return list(dict.fromkeys((*texts_of(record.fields.get("files_read")), *anchored)))
 
 
 def files_modified(record: Record) -> list[str]:
     """Return the files that were changed."""
-    return list(dict.fromkeys((*texts(record, "files_modified"), *texts(record, "documents"))))
+    listed = (texts_of(record.fields.get(name)) for name in ("files_modified", "documents"))
+    return list(dict.fromkeys(path for paths in listed for path in paths))
 
 
 def touches(record: Record, path: str) -> bool:
@@ -64,17 +63,10 @@ def touches(record: Record, path: str) -> bool:
 def facts_of(record: Record) -> list[str]:
     """Return the record's facts; for other kinds, their own fields as “name: value”."""
     own = {name: value for name, value in record.fields.items() if name not in _SHOWN_ELSEWHERE}
-    others = [f"{name.replace('_', ' ')}: {listed(value)}" for name, value in own.items()]
-    return [*texts(record, "facts"), *others]
+    others = (f"{name.replace('_', ' ')}: {listed(value)}" for name, value in own.items())
+    return [*texts_of(record.fields.get("facts")), *others]
 
 
 def narrative_of(record: Record) -> str:
     """Return the narrative, else the body."""
-    narrative = record.fields.get("narrative")
-    return narrative if isinstance(narrative, str) and narrative else record.body
-
-
-def texts(record: Record, name: str) -> list[str]:
-    """Return a field that is a list of texts; empty if it is anything else."""
-    value: Any = record.fields.get(name)
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return text_or_empty(record.fields.get("narrative")) or record.body

@@ -1,15 +1,17 @@
 """Learn from a git history: decisions that commits explain, changes that were reverted, broke something or needed several fixes."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from holdfast.model.ids import days_between
 from holdfast.model.patterns import patterns_of
 from holdfast.model.ports import Commit
 from holdfast.model.record import Draft
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.language.documents import releases
 from holdfast.policy.language.headlines import joined, sentences_of, subject_of
 from holdfast.policy.language.overlap import overlap, words
@@ -25,10 +27,7 @@ _SAYS = patterns_of(__file__, "commits")
 
 
 def learnable(commits: Sequence[Commit], changelog: tuple[str, str] = ("", "")) -> list[Draft]:
-    """Return drafts learned from commits, oldest first; `extra.commits` lists their commits, the first one is the key.
-
-    `changelog` is the path and text of the file that lists the releases.
-    """
+    """Return drafts learned from commits and a changelog (path, text), oldest first; their first commit is the key."""
     known, ordered = dict[tuple[str, str], list[str]](), list[Commit]()
     for commit in sorted(commits, key=lambda commit: (commit.at, commit.hash)):
         if _SAYS["robot"].search(commit.author) or _SAYS["bump"].match(commit.subject):
@@ -52,9 +51,8 @@ def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterat
             prose, what = _prose(commit.body), _name(subject_of(commit.subject)[0])
             goes_back = _SAYS["went_back"].search(commit.subject) and not _SAYS["trivial"].search(commit.subject)
             if goes_back and len(prose) >= SHORTEST_REASON and not _SAYS["bullet"].search(commit.body):
-                body = f"{what}.\n\n{shorten(prose, 1_000)}"
-                title = f"Changed back: {what}"
-                yield _scar(title, body, [commit.hash], [commit], "A change that went back", unsure=True)
+                body, subtitle = f"{what}.\n\n{shorten(prose, 1_000)}", "A change that went back"
+                yield _scar(f"Changed back: {what}", body, subtitle, [commit], unsure=True)
             continue
         reverted = _by_prefix(by_hash, reference) if reference else None
         what = _name(reverted.subject if reverted else quoted["what"] if quoted else "")
@@ -64,33 +62,32 @@ def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterat
         body = _prose(_SAYS["revert_line"].sub("", commit.body))
         after = _name(quoted["after"]).strip(" .,:;-–—()") if quoted else _name(commit.subject)
         said = re.sub(r"^(?:because|since|as|due to)\s+", "", after, flags=re.IGNORECASE)
-        why = " ".join(part for part in (f"{said}." if len(said.split()) > 1 else "", body) if part)
+        why = " ".join(filled(len(said.split()) > 1 and f"{said}.", body))
         if (_SAYS["trivial"].search(what) or _is_aside(commit)) and not why:
             continue
         original = _prose(reverted.body) if reverted else ""
         body = f"“{what}” was reverted. " + (f"Why: {why}" if why else "The commit does not say why.")
         body += f"\nOriginal purpose: {shorten(original, 500)}" if original else ""
-        hashes = [sha for sha in (reverted.hash if reverted else reference, commit.hash) if sha]
+        hashes = filled(reverted.hash if reverted else reference, commit.hash)
         # The subtitle is part of the record's id (verbs/capture/learn): do not reword it.
-        yield _scar(f"Reverted: {what}", body, hashes, [commit], "A change that had to be taken back")
+        yield _scar(f"Reverted: {what}", body, "A change that had to be taken back", [commit], commits=hashes)
 
 
 def _reverted_by(commit: Commit, by_hash: Mapping[str, Commit] | None = None) -> str:
-    """Return the commit that another one reverts: named in a line of its own, which is no item of a squashed list.
-
-    Of several it is the one that changed most files besides tests and documents.
-    """
+    """Return the commit named in a line of its own as reverted; of several the one that changed most files of code."""
     if _SAYS["bullet"].search(commit.body) and not commit.subject.lower().startswith("revert"):
         return ""
     references = [match["sha"] for match in _SAYS["reverts"].finditer(commit.body)]
-    known = {sha: _by_prefix(by_hash or {}, sha) for sha in references} if len(references) > 1 else {}
+    if len(references) < 2:
+        return "".join(references)
+    known = {sha: _by_prefix(by_hash or {}, sha) for sha in references}
     weight = {sha: sum(not _SAYS["aside"].search(path) for path in one.files) for sha, one in known.items() if one}
-    return max(references, key=lambda sha: weight.get(sha, 0)) if references else ""
+    return max(references, key=lambda sha: weight.get(sha, 0))
 
 
 def _is_relanded(what: str, revert: Commit, reverted: Commit | None, commits: Sequence[Commit]) -> bool:
     """True if the reverted change came back: by its subject, by a revert of the revert, or by a commit that names it."""
-    hashes = {revert.hash, reverted.hash if reverted else revert.hash}
+    hashes = [revert.hash, reverted.hash if reverted else revert.hash]
     issues = set(_SAYS["issue"].findall(reverted.subject if reverted else what))
     for commit in commits:
         if commit.at < revert.at or commit.hash in hashes:
@@ -98,13 +95,11 @@ def _is_relanded(what: str, revert: Commit, reverted: Commit | None, commits: Se
         again, quoted = _SAYS["relanded"].match(commit.subject), _SAYS["revert"].match(commit.subject)
         if (sha := _reverted_by(commit)) and revert.hash.startswith(sha):
             return True
-        if quoted and quoted["what"].lower().startswith("revert") and what.lower()[:40] in quoted["what"].lower():
+        undone = quoted["what"].lower() if quoted else ""
+        if undone.startswith("revert") and what.lower()[:40] in undone:
             return True
-        if any(
-            hash_.startswith(match["sha"].lower())
-            for match in _SAYS["reland"].finditer(f"{commit.subject}\n{commit.body}")
-            for hash_ in hashes
-        ):
+        named = _SAYS["reland"].finditer(f"{commit.subject}\n{commit.body}")
+        if any(hash_.startswith(match["sha"].lower()) for match in named for hash_ in hashes):
             return True
         share = overlap(what, again["what"] if again else _name(commit.subject))
         is_same_issue = bool(issues & set(_SAYS["issue"].findall(commit.subject)))
@@ -118,16 +113,12 @@ def _by_prefix(by_hash: Mapping[str, Commit], prefix: str) -> Commit | None:
 
 
 def _broken(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterator[Draft]:
-    """Yield changes that broke something, as the commit that fixed it says."""
     for index, commit in enumerate(commits):
-        if (
-            _SAYS["revert"].match(commit.subject)
-            or _SAYS["bullet"].search(commit.body)
-            or not _SAYS["repairs"].search(commit.subject)
-        ):
+        is_other = _SAYS["revert"].match(commit.subject) or _SAYS["bullet"].search(commit.body)
+        if is_other or not _SAYS["repairs"].search(commit.subject):
             continue
-        said = f"{commit.subject}\n{commit.body}"
-        match, issue = _SAYS["broke"].search(said), _SAYS["broke_issue"].search(commit.subject)
+        match = _SAYS["broke"].search(f"{commit.subject}\n{commit.body}")
+        issue = _SAYS["broke_issue"].search(commit.subject)
         cause = _by_prefix(by_hash, (match["sha"] or match["trailer"]).lower()) if match else None
         if cause is None and issue:
             named = [one for one in commits[:index] if issue["issue"] in _SAYS["issue"].findall(one.subject)]
@@ -139,23 +130,20 @@ def _broken(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterato
         body = f"“{what}” ({cause.hash[:8]}, {cause.at[:10]}) broke something. Fixed by “{fix}”."
         body += f" {shorten(prose, 1_000)}" if prose else ""
         title, hashes = f"“{shorten(what, 90)}” broke something: {fix}", [cause.hash, commit.hash]
-        yield _scar(title, body, hashes, [commit], "A change that broke something")
+        yield _scar(title, body, "A change that broke something", [commit], commits=hashes)
 
 
 def _regressions(path: str, text: str) -> Iterator[Draft]:
-    """Yield the regressions that a changelog names, each with its release."""
     for release in releases(text, markdown=not path.endswith(".rst")) if text else ():
-        dated = _SAYS["date"].search(f"{release.path[0]} {release.text[:200]}")
-        at = f"{dated[0]}T00:00:00.000Z" if dated else UNDATED
+        version = release.path[0]
+        dated = _SAYS["date"].search(f"{version} {release.text[:200]}")
+        at = f"{dated[0]}T00:00:00.000Z" if dated else ""
         for item in _items(release.text):
-            if len(item) < SHORTEST_REASON or _SAYS["summary"].search(item):
-                continue
-            key = f"{path} {release.path[0]}: {shorten(item, 80)}"
-            title = f"Regression fixed in {release.path[0]}: {item}"
-            draft = _scar(
-                title, f"{item}\n({path}, {release.path[0]})", [key], [], "A regression named in the changelog", [path]
-            )
-            yield replace(draft, at=at if dated else "", extra={**draft.extra, "began": at, "changelog": path})
+            if len(item) >= SHORTEST_REASON and not _SAYS["summary"].search(item):
+                extra = {"commits": [f"{path} {version}: {shorten(item, 80)}"], "began": at or UNDATED}
+                title, subtitle = f"Regression fixed in {version}: {item}", "A regression named in the changelog"
+                draft = _scar(title, f"{item}\n({path}, {version})", subtitle, [], [path], changelog=path, **extra)
+                yield replace(draft, at=at)
 
 
 def _items(text: str) -> Iterator[str]:
@@ -171,43 +159,33 @@ def _items(text: str) -> Iterator[str]:
 
 def _chains(commits: Sequence[Commit]) -> Iterator[Draft]:
     """Yield files that were fixed again within days, each series of fixes once with all its files."""
-    by_file: dict[str, list[Commit]] = {}
+    by_file, by_run = defaultdict[str, list[Commit]](list), defaultdict[tuple[str, ...], list[str]](list)
     for commit in commits:
-        subject, is_sweeping = commit.subject, len(commit.files) > SWEEPING
-        is_fix = _SAYS["fix"].search(subject) and not (
-            _SAYS["revert"].match(subject) or _SAYS["trivial"].search(subject)
-        )
-        for path in commit.files if is_fix and not is_sweeping else ():
+        other = _SAYS["revert"].match(commit.subject) or _SAYS["trivial"].search(commit.subject)
+        is_fix = _SAYS["fix"].search(commit.subject) and not other and len(commit.files) <= SWEEPING
+        for path in commit.files if is_fix else ():
             if not _SAYS["common"].search(path):
-                by_file.setdefault(path, []).append(commit)
-    runs: dict[tuple[str, ...], list[str]] = {}
-    known = {commit.hash: commit for commit in commits}
+                by_file[path].append(commit)
     for path, fixes in by_file.items():
-        for run in _runs(fixes):
-            runs.setdefault(tuple(commit.hash for commit in run), []).append(path)
-    for hashes, paths in runs.items():
+        runs = [fixes[:1]]
+        for before, after in pairwise(fixes):
+            if days_between(before.at, after.at) > CHAIN_DAYS or not _continues(before, after):
+                runs.append([])
+            runs[-1].append(after)
+        for run in runs:
+            by_run[tuple(commit.hash for commit in run)].append(path)
+    known = {commit.hash: commit for commit in commits}
+    for hashes, paths in by_run.items():
+        if len(hashes) < CHAIN_LEAST:
+            continue
         run = [known[hash_] for hash_ in hashes]
         days = counted(int(days_between(run[0].at, run[-1].at)) + 1, "day")
         title = f"{joined(paths, 2)} had to be fixed {len(run)} times within {days}: {subject_of(run[-1].subject)[0]}"
-        lines = [
-            f"- {fix.at[:10]} {fix.hash[:8]} {fix.subject}. {shorten(_prose(fix.body), 300)}".rstrip() for fix in run
-        ]
+        told = (f"{fix.at[:10]} {fix.hash[:8]} {fix.subject}. {shorten(_prose(fix.body), 300)}" for fix in run)
+        lines = [f"- {line.rstrip()}" for line in told]
         more = [f"- … {len(lines) - CHAIN_SHOWN} before these"] if len(lines) > CHAIN_SHOWN else []
         body = "\n".join([f"{title}.", *more, *lines[-CHAIN_SHOWN:]])
-        yield _scar(title, body, list(hashes), run, "Fixes that did not last", paths, unsure=True)
-
-
-def _runs(fixes: Sequence[Commit]) -> Iterator[list[Commit]]:
-    """Split the fixes of a file into series, each fix continuing the one before it."""
-    run = list(fixes[:1])
-    for before, after in pairwise(fixes):
-        if days_between(before.at, after.at) > CHAIN_DAYS or not _continues(before, after):
-            if len(run) >= CHAIN_LEAST:
-                yield run
-            run = []
-        run.append(after)
-    if len(run) >= CHAIN_LEAST:
-        yield run
+        yield _scar(title, body, "Fixes that did not last", run, paths, unsure=True)
 
 
 def _continues(before: Commit, after: Commit) -> bool:
@@ -223,37 +201,30 @@ def _continues(before: Commit, after: Commit) -> bool:
 
 
 def _scar(
-    title: str,
-    body: str,
-    hashes: Sequence[str],
-    commits: Sequence[Commit],
-    subtitle: str,
-    paths: Sequence[str] = (),
-    *,
-    unsure: bool = False,
+    title: str, body: str, subtitle: str, made: Sequence[Commit], paths: Sequence[str] = (), **extra: Any
 ) -> Draft:
-    files = list(dict.fromkeys(paths or [path for commit in commits for path in commit.files]))
+    """Return the draft of what went wrong; unless `extra` says otherwise, it is about the files and hashes of its commits."""
+    files = list(dict.fromkeys(paths or [path for commit in made for path in commit.files]))
     source = [path for path in files if not _SAYS["common"].search(path)] or files
+    if made:
+        extra = {"commits": [commit.hash for commit in made], "began": made[0].at, **extra}
+    fields = {
+        "type": "bugfix",
+        "subtitle": subtitle,
+        "concepts": ["gotcha", "problem-solution"],
+        "files_modified": files[:30],
+        "severity": "scar_candidate",
+    }
     return Draft(
         kind="observation",
         title=shorten(title, 200),
-        body=body + "".join(map(_made, commits[-1:])),
-        fields={
-            "type": "bugfix",
-            "subtitle": subtitle,
-            "concepts": ["gotcha", "problem-solution"],
-            "files_modified": files[:30],
-            "severity": "scar_candidate",
-        },
+        body=body + "".join(map(_made, made[-1:])),
+        fields=fields,
         confidence="low",
         source="mined",
         anchors=tuple(source[:MOST_ANCHORS]),
-        extra={
-            "commits": list(hashes),
-            **({"unsure": True} if unsure else {}),
-            "began": commits[0].at if commits else UNDATED,
-        },
-        at=commits[-1].at if commits else "",
+        extra=extra,
+        at=made[-1].at if made else "",
     )
 
 
@@ -272,11 +243,9 @@ def _choices(commits: Sequence[Commit]) -> Iterator[Draft]:
             continue
         subject = _name(subject)
         reasons = [sentence for sentence in sentences_of(prose) if _SAYS["reason"].search(sentence)]
-        rejected = [match["what"].strip() for match in _SAYS["rejected"].finditer(f"{subject}. {prose}")]
-        fields = {
-            "rationale": shorten(" ".join(reasons) or prose or subject, 2_000),
-            "alternatives": list(dict.fromkeys(rejected))[:5],
-        }
+        rejected = dict.fromkeys(match["what"].strip() for match in _SAYS["rejected"].finditer(f"{subject}. {prose}"))
+        rationale = shorten(" ".join(reasons) or prose or subject, 2_000)
+        fields = {"rationale": rationale, "alternatives": list(rejected)[:5]}
         yield Draft(
             kind="decision",
             title=shorten(subject, 200),

@@ -1,17 +1,21 @@
-"""Turn hook activity into draft observations by rule: what was changed, fixed, broken or learned, with facts and a narrative."""
+"""Sort the steps of turns into pieces of work, make draft observations of them, and judge what agents claim."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Draft
-from holdfast.model.text import shorten
-from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.digest import Work, digest, pieces
-from holdfast.policy.activity.turns import Turn, turns
+from holdfast.model.text import filled, shorten
+from holdfast.policy.activity.turns import Changed, Committed, Delegated, FileRead, Ran, Searched, Step, Turn
+from holdfast.policy.language import headlines
 from holdfast.policy.language.cues import CUES
-from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
-from holdfast.policy.language.reading import SentenceReader
+from holdfast.policy.language.headlines import TITLE, answer_of, joined, one_line, subject_of
+from holdfast.policy.language.noteworthy import Signal, signals
+from holdfast.policy.language.overlap import words
+from holdfast.policy.language.reading import Sentence
+from holdfast.policy.language.user_statements import objection
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -27,46 +31,118 @@ CONCEPTS: Mapping[str, tuple[str, ...]] = {
 _CUES = cues_of(__file__)
 _SAYS = {name: lazy(text) for name, text in _CUES["observe"].items()}
 _BY_COMMIT = {word: kind for kind, words in _CUES["commits"].items() for word in words.split()}
-_BY_WORD = tuple(
-    (kind, lazy(rf"\b(?:{CUES[kind]})\b", re.IGNORECASE)) for kind in ("bugfix", "refactor", "change", "feature")
-)
+_WORDED = ("bugfix", "refactor", "change", "feature")
+_BY_WORD = [(kind, lazy(rf"\b(?:{CUES[kind]})\b", re.IGNORECASE)) for kind in _WORDED]
 _DID = {"create": "Created", "edit": "Changed", "delete": "Deleted"}
+# Temporary files, and commands whose name alone says nothing about the work.
+_SCRATCH = re.compile(r"^(?:/private)?(?:/var)?/tmp/|^/dev/|^/var/folders/|^[A-Z]:/.*/Temp/", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:git\b|cd\b|echo\b|python3?$|node$|bash$|sh$|kill\b|open$|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broke:
+    """A check or program that failed, with its error line."""
+
+    name: str
+    error: str
+
+    @property
+    def still(self) -> str:
+        """The report that it still fails."""
+        return f"{self.name} still fails" + f": {self.error}" * bool(self.error)
+
+
+class Work:
+    """One piece of work, with its steps sorted by type."""
+
+    def __init__(self, turn: Turn) -> None:
+        steps, self.turn = turn.steps, turn
+        self.changes = [step for step in steps if isinstance(step, Changed) and not _SCRATCH.match(step.path)]
+        self.commits = [step for step in steps if isinstance(step, Committed)]
+        self.searches = [step for step in steps if isinstance(step, Searched)]
+        self.delegated = [step for step in steps if isinstance(step, Delegated)]
+        self.runs = [step for step in steps if isinstance(step, Ran)]
+        # Commands that succeeded and did something other than check the work.
+        self.acts = [run for run in self.runs if not (run.is_check or run.wrong or _PLAIN.match(run.name))]
+        self.modified = list(dict.fromkeys(change.path for change in self.changes))
+        read = dict.fromkeys(step.path for step in steps if isinstance(step, FileRead))
+        self.read = [path for path in read if path not in self.modified and not _SCRATCH.match(path)]
+        self.fixed = _fixed(steps)
+        last_runs = {run.name: run for run in self.runs}
+        self.broken = [Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong]
+        self.request = headlines.request_of(turn.asked)
+        self.outcome = headlines.outcome_of(turn.answer)
+        self.signals = [signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding"]
+        # More to record than what was said: decisions and lessons are records of their own.
+        self.did_something = bool(self.changes or self.commits or self.broken or self.fixed or self.acts)
+
+
+def _fixed(steps: Sequence[Step]) -> list[Broke]:
+    """Return the checks that failed, then passed at their last run after a change."""
+    failed, fixed, changed_at = dict[str, tuple[int, str]](), dict[str, str](), -1
+    for index, step in enumerate(steps):
+        match step:
+            case Changed():
+                changed_at = index
+            case Ran(name=name, wrong=True, error=error):
+                failed.setdefault(name, (index, error))
+                fixed.pop(name, None)
+            case Ran(name=name) if name in failed and changed_at > failed[name][0]:
+                fixed[name] = failed[name][1]
+    return [Broke(name=name, error=error) for name, error in fixed.items()]
+
+
+def pieces(turn: Turn) -> Iterator[Turn]:
+    """Split a turn after each of its commits; steps after the last commit join it unless they changed a file."""
+    cuts = [index + 1 for index, step in enumerate(turn.steps) if isinstance(step, Committed)]
+    groups = [turn.steps[start:end] for start, end in zip([0, *cuts], [*cuts, len(turn.steps)], strict=True)]
+    if len(groups) > 1 and not any(isinstance(step, Changed) for step in groups[-1]):
+        last = groups.pop()
+        groups[-1] = [*groups[-1], *last]
+    for index, steps in enumerate(groups):
+        answer, between = (turn.answer, turn.between) if index == len(groups) - 1 else ("", "")
+        tokens, first = turn.tokens // len(groups), steps[0].id if index else turn.id
+        yield replace(turn, id=first, steps=steps, answer=answer, between=between, tokens=tokens)
 
 
 def observations_of(turn: Turn) -> list[Draft]:
     """Return the observations of one turn; empty if nothing in it is worth recording."""
-    return [_draft(work) for work in works_of(turn) if _did_something(work) or not work.signals]
+    return [_draft(work) for work in works([turn]) if work.did_something or not work.signals]
 
 
-def works(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Work]:
-    """Return the pieces of work that are worth recording, of unfinished turns too."""
-    return [work for turn in turns(activity, reader) for work in works_of(turn)]
-
-
-def works_of(turn: Turn) -> list[Work]:
-    """Return the pieces of work of one turn that are worth recording."""
+def works(every: Iterable[Turn]) -> list[Work]:
+    """Return the pieces of work of turns that are worth recording, of unfinished ones too."""
     worth = list[Work]()
-    for work in map(digest, pieces(turn)):
-        claims = work.signals if turn.steps else [signal for signal in work.signals if signal.how != "wording"]
+    for whole, work in ((turn, Work(piece)) for turn in every for piece in pieces(turn)):
+        claims = work.signals if whole.steps else [signal for signal in work.signals if signal.how != "wording"]
         looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
         fewest = 1 if is_question(work.request) else FEWEST_LOOKS
         has_answer = looked >= fewest and len(work.turn.answer) >= SHORTEST_ANSWER
-        worth += [work] if _did_something(work) or claims or has_answer else []
+        worth += [work] if work.did_something or claims or has_answer else []
     return worth
 
 
-def title_of(work: Work, kind: str) -> str:
+def title_of(work: Work) -> str:
     """Return what was found or done: from the commit, else from the answer, the request or the tool calls."""
     if work.commits and work.commits[0].subject:
         return one_line(subject_of(work.commits[0].subject)[0], TITLE)
+    kind = type_of(work)
     if kind == "decision":
         return one_line(next(signal.text for signal in work.signals if signal.kind == "decision"), TITLE)
     if work.outcome and (work.changes or work.acts):
         return work.outcome
-    if kind == "discovery" or is_question(work.request):
-        finding = finding_of(work.turn.answer, work.request)
-        return one_line(finding or work.request or _title_from_steps(work), TITLE)
-    return work.request or one_line(_title_from_steps(work), TITLE)
+    asks = kind == "discovery" or is_question(work.request)
+    titles = (
+        headlines.finding_of(work.turn.answer, work.request) if asks else "",
+        work.request,
+        *(f"Fixed {check.name}: {check.error}" for check in work.fixed),
+        f"Changed {joined(work.modified, 3)}" if work.modified else "",
+        *(f"{check.name} fails: {check.error or 'no error message'}" for check in work.broken),
+        *(task.task for task in work.delegated),
+        f"Ran {joined([run.name for run in work.acts], 3)}" if work.acts else "",
+        answer_of(work.turn.answer),
+    )
+    return one_line(next(filter(None, titles), f"Read {joined(work.read, 3)}"), TITLE)
 
 
 def is_question(request: str) -> bool:
@@ -100,63 +176,46 @@ def _type_by_words(text: str) -> str:
     return min(hits)[1] if hits else ""
 
 
-def _did_something(work: Work) -> bool:
-    """True if there is more to record than what was said: decisions and lessons are records of their own."""
-    return bool(work.changes or work.commits or work.broken or work.fixed or work.acts)
-
-
-def _draft(work: Work) -> Draft:
-    turn, kind = work.turn, type_of(work)
-    title = title_of(work, kind)
-    is_lesson = any(signal.record_kind == "learning" for signal in work.signals) or (kind == "bugfix" and work.fixed)
-    fields = {
-        "type": kind,
-        "subtitle": subtitle_of(work, kind, title),
-        "facts": facts_of(work)[:MOST_FACTS],
-        "concepts": [*CONCEPTS[kind], *(["gotcha"] if is_lesson else [])],
-        "files_read": work.read[:MOST_FILES],
-        "files_modified": work.modified[:MOST_FILES],
-        "discovery_tokens": turn.tokens,
-    }
-    extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent}
-    extra |= {"commit": next((commit.hash for commit in work.commits if commit.hash), "")}
+def observation(work: Work, title: str, body: str, fields: Mapping[str, Any], **extra: str) -> Draft:
+    """Return the draft of an observation, without empty parts; the first files that were changed are its anchors."""
+    turn = work.turn
+    fields = {**fields, "discovery_tokens": turn.tokens}
+    extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent, **extra}
     return Draft(
         kind="observation",
         title=title,
-        body=narrative_of(work),  # not repeated in a field: it would be indexed twice
+        body=body,
         fields={name: value for name, value in fields.items() if value},
         source="observed",
-        anchors=tuple(work.modified[:MOST_ANCHORS]),
+        anchors=tuple(fields["files_modified"][:MOST_ANCHORS]),
         extra={name: value for name, value in extra.items() if value},
         at=turn.ended,
     )
 
 
-def _title_from_steps(work: Work) -> str:
-    if work.fixed:
-        return f"Fixed {work.fixed[0].name}: {work.fixed[0].error}"
-    if work.modified:
-        return f"Changed {joined(work.modified, 3)}"
-    if work.broken:
-        return f"{work.broken[0].name} fails: {work.broken[0].error or 'no error message'}"
-    if tasks := [task.task for task in work.delegated if task.task]:
-        return tasks[0]
-    if work.acts:
-        return f"Ran {joined([run.name for run in work.acts], 3)}"
-    return answer_of(work.turn.answer) or f"Read {joined(work.read, 3)}"
-
-
-def subtitle_of(work: Work, kind: str, title: str) -> str:
-    """Return one more line: what was wrong, what is still broken, or what the answer says."""
-    by = f"Sub-agent {work.turn.agent}: " if work.turn.agent else ""
+def _draft(work: Work) -> Draft:
+    kind = type_of(work)
+    title, answer = title_of(work), work.turn.answer
+    is_lesson = any(signal.record_kind == "learning" for signal in work.signals) or (kind == "bugfix" and work.fixed)
     fixed = (check for check in work.fixed if kind == "bugfix" and check.error)
-    lines = (
+    lines = (  # what was wrong, what is still broken, or what the answer says
         *(f"{check.name} failed with {check.error.rstrip('.')}; it passes now" for check in fixed),
         *(check.still for check in work.broken),
-        shorten(answer_of(work.turn.answer, title=title), 200),
+        shorten(answer_of(answer, title=title), 200),
         joined(work.modified, 3),
     )
-    return (by + next(filter(None, lines), "")).rstrip(": ")
+    by = f"Sub-agent {work.turn.agent}: " if work.turn.agent else ""
+    fields = {
+        "type": kind,
+        "subtitle": (by + next(filter(None, lines), "")).rstrip(": "),
+        "facts": facts_of(work)[:MOST_FACTS],
+        "concepts": [*CONCEPTS[kind], *(["gotcha"] if is_lesson else [])],
+        "files_read": work.read[:MOST_FILES],
+        "files_modified": work.modified[:MOST_FILES],
+    }
+    commit = next((commit.hash for commit in work.commits if commit.hash), "")
+    # The narrative is not repeated in a field: it would be indexed twice.
+    return observation(work, title, narrative_of(work), fields, commit=commit)
 
 
 def facts_of(work: Work) -> list[str]:
@@ -171,11 +230,11 @@ def facts_of(work: Work) -> list[str]:
             for texts in ([change.before for change in edits], [change.after for change in edits])
         )
         named = {"adds": after.keys() - before.keys(), "removes": before.keys() - after.keys()}
-        details = [
-            f"{how} {joined([f'`{name}`' for name in (*after, *before) if name in names], 4)}"
+        lists = (
+            f"{how} {joined([f'`{name}`' for name in (*after, *before) if name in names], 4)}" * bool(names)
             for how, names in named.items()
-            if names
-        ]
+        )
+        details = filled(*lists)
         did = _DID[edits[-1].how if edits[-1].how == "delete" else edits[0].how]
         facts.append(f"{did} {path}" + f" ({'; '.join(details)})" * bool(details))
     for task in work.delegated:
@@ -190,24 +249,74 @@ def narrative_of(work: Work) -> str:
     changed = {how: dict.fromkeys(change.path for change in work.changes if change.how == how) for how in _DID}
     known = {check.name for check in (*work.fixed, *work.broken)}
     passed = dict.fromkeys(run.name for run in work.runs if not run.wrong and run.name not in known)
+    errors = {check.name: f" with {check.error.rstrip('.')}" * bool(check.error) for check in work.fixed}
     answer = work.turn.answer
     for signal in work.signals:  # each is stored, or awaits confirmation, as a record of its own
         answer = answer.replace(signal.text, "")
     answer = " ".join(answer.split()) if work.signals else answer
-    parts = [
-        f"Asked: {one_line(work.turn.prompt, 400)}." if work.turn.prompt else "",
-        f"Done by the sub-agent {work.turn.agent}." if work.turn.agent else "",
-        f"Read {joined(work.read, 6)}." if work.read else "",
-        f"Looked for {joined(list(wanted), 4)}." if wanted else "",
+    parts = filled(
+        work.turn.prompt and f"Asked: {one_line(work.turn.prompt, 400)}.",
+        work.turn.agent and f"Done by the sub-agent {work.turn.agent}.",
+        work.read and f"Read {joined(work.read, 6)}.",
+        wanted and f"Looked for {joined(list(wanted), 4)}.",
         *(f"Had {task.agent or 'a sub-agent'} do: {shorten(task.task, 160)}." for task in work.delegated),
         *(f"{_DID[how]} {joined(list(paths), 6)}." for how, paths in changed.items() if paths),
-        *(
-            f"{check.name} failed" + f" with {check.error.rstrip('.')}" * bool(check.error) + " and passed afterwards."
-            for check in work.fixed
-        ),
+        *(f"{name} failed{error} and passed afterwards." for name, error in errors.items()),
         *(f"{check.still.rstrip('.')}." for check in work.broken),
-        f"Ran {joined(list(passed), 4)}." if passed else "",
+        passed and f"Ran {joined(list(passed), 4)}.",
         *(f"Committed {commit.hash} “{commit.subject}”.".replace("  ", " ") for commit in work.commits),
-        f"Answered: {shorten(answer, 600)}" if answer else "",
-    ]
-    return " ".join(part for part in parts if part) or "No details were recorded."
+        answer and f"Answered: {shorten(answer, 600)}",
+    )
+    return " ".join(parts) or "No details were recorded."
+
+
+MOST_CLAIMS, MOST_FINDINGS = 20, 3  # per answer: a text with more is quoting, or only reports
+LIKELY = 0.6  # chance from which one finding of an answer is kept as pending without evidence
+ECHO, FEWEST_SHARED = 0.7, 3  # share and number of a claim's words that another text contains
+TAKEN_BACK = 0.6
+# Explicit agreement, at the start of a prompt: a closed list, like other markers.
+_AGREES = lazy(rf"^\W*(?:{CUES['yes']})(?!\w)", re.IGNORECASE)
+
+
+def claims_of(turn: Turn) -> list[Signal]:
+    """Return what an agent claims in a turn, without what it took back later; of findings without evidence only the surest."""
+    found = signals(turn.said, turn.reader)[:MOST_CLAIMS]
+    taken_back = max((sentence.span[0] for sentence in _refuted(turn)), default=-1)
+    standing = [signal for signal in found if signal.how != "wording" or signal.span[1] > taken_back]
+    findings = [signal for signal in standing if signal.kind == "finding"]
+    surest = sorted(findings, key=lambda signal: -signal.confidence)
+    kept = surest[:MOST_FINDINGS] if is_proven(turn) else [one for one in surest[:1] if one.confidence >= LIKELY]
+    return [signal for signal in standing if signal.kind != "finding" or signal in kept]
+
+
+def takes_back(turn: Turn, text: str = "") -> bool:
+    """True if the agent says that what it said before was wrong; with a text, in a sentence that shares words with it."""
+    return any(not text or words(sentence.text) & words(text) for sentence in _refuted(turn))
+
+
+def _refuted(turn: Turn) -> list[Sentence]:
+    return [sentence for sentence in turn.reader.message(turn.said) if sentence.share("refuted") >= TAKEN_BACK]
+
+
+def is_proven(turn: Turn) -> bool:
+    """True if a failing check passed after a change in this turn, or the work was committed, and no check fails at its end."""
+    work = Work(turn)
+    return bool(work.fixed or work.commits) and not work.broken
+
+
+def standing_of(claim: str, after: Turn) -> Literal["confirmed", "open", "refuted"]:
+    """Return what the next turn makes of a claim: refuted by an objection, confirmed by agreement or by evidence, else open."""
+    match objection(after.prompt, after.previous, after.reader):
+        case "no":
+            return "refuted"
+        case "doubt":
+            return "open"
+    agrees = _AGREES.match(after.prompt) or (is_proven(after) and words(claim) & words(after.said))
+    return "confirmed" if agrees else "open"
+
+
+def is_echo(text: str, known: str) -> bool:
+    """True if nearly all words of a text are in another one."""
+    own = words(text)
+    shared = len(own & words(known))
+    return shared >= FEWEST_SHARED and shared >= ECHO * len(own)

@@ -2,17 +2,19 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from holdfast.model.kinds import KINDS
-from holdfast.model.observer import Mode, ModeType, Question
+from holdfast.model.observer import Mode, Question
 from holdfast.model.record import Draft
 from holdfast.model.text import filled, shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.digest import digest
+from holdfast.policy.activity.observe import MOST_FILES, Work, observation
 from holdfast.policy.activity.tools import role_of
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.language.reading import BULLET
@@ -52,8 +54,8 @@ def most_spent(question: Question, overhead: int) -> int:
     return (size + 1) // 2 + question.most_tokens + overhead
 
 
-def _listed(title: str, types: Sequence[ModeType]) -> str:
-    return "\n".join([f"{title}:", *(f"- {type_.id}: {type_.description}" for type_ in types)]) if types else ""
+def _listed(title: str, types: Mapping[str, str]) -> str:
+    return "\n".join([f"{title}:", *(f"- {name}: {meaning}" for name, meaning in types.items())]) if types else ""
 
 
 def _turn(number: int, turn: Turn, size: int) -> str:
@@ -108,30 +110,10 @@ _SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedObservation:
-    """One observation of the reply. `turn` counts from 1; 0 if the reply does not name it."""
-
-    type: str
-    title: str
-    subtitle: str = ""
-    narrative: str = ""
-    facts: list[str] = field(default_factory=list)
-    concepts: list[str] = field(default_factory=list)
-    files_read: list[str] = field(default_factory=list)
-    files_modified: list[str] = field(default_factory=list)
-    turn: int = 0
-
-    @property
-    def heading(self) -> str:
-        """The first text that it has: its title, else another part; "" if it says nothing."""
-        return next((text for text in (self.title, self.subtitle, self.narrative, *self.facts) if text), "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedReply:
-    """The reply: observations, possibly none, and a summary if there is one."""
+    """Observations by the names of their tags (`turn` counts from 1, 0 is none), and a summary if there is one."""
 
-    observations: tuple[ParsedObservation, ...] = ()
+    observations: tuple[Mapping[str, Any], ...] = ()
     summary: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -146,7 +128,7 @@ def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
     """Parse a reply. An empty or skipping reply has no observations; other text without any is malformed."""
     text = text[:LONGEST].replace("\0", "")
     read = (_observation(match["body"], match["about"], mode) for match in _OBSERVATION.finditer(text))
-    observations = [observation for observation in read if observation]
+    observations = [observation for observation in read if observation["title"]]
     match, longest = _SUMMARY.search(text), {spec.name: spec.longest for spec in KINDS["summary"].fields}
     fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if match else {}
     summary = {name: value for name, value in fields.items() if value}
@@ -157,12 +139,21 @@ def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
 
 def drafts_of(reply: ParsedReply, turns: Sequence[Turn], by: str) -> list[Draft]:
     """Return drafts for the observations of a reply; their files are those that the turn really touched."""
-    counts = dict[str, int]()
-    drafts = []
-    for observation in reply.observations if turns else ():
-        turn = turns[observation.turn - 1] if 0 < observation.turn <= len(turns) else turns[-1]
-        counts[turn.id] = counts.get(turn.id, 0) + 1
-        drafts.append(_draft(observation, turn, counts[turn.id], by))
+    counts, drafts = Counter[str](), list[Draft]()
+    for parsed in reply.observations if turns else ():
+        turn = turns[parsed["turn"] - 1] if 0 < parsed["turn"] <= len(turns) else turns[-1]
+        work, title, facts = Work(turn), shorten(parsed["title"], LONGEST_TITLE), parsed["facts"]
+        counts[turn.id] += 1
+        fields = {
+            "type": parsed["type"],
+            "subtitle": shorten(parsed["subtitle"], 1_000),
+            "facts": [shorten(fact, 2_000) for fact in facts],
+            "concepts": parsed["concepts"],
+            "files_read": _really_touched(parsed["files_read"], work.read),
+            "files_modified": _really_touched(parsed["files_modified"], work.modified),
+        }
+        body = shorten(parsed["narrative"], 20_000) or parsed["subtitle"] or "; ".join(facts) or title
+        drafts.append(observation(work, title, body, fields, observer=by, nth=str(counts[turn.id])))
     return drafts
 
 
@@ -172,47 +163,40 @@ def summary_draft(reply: ParsedReply, activity: Sequence[HookEvent], by: str) ->
         return None
     first, last = activity[0], activity[-1]
     title = reply.summary.get("request") or reply.summary.get("completed") or next(iter(reply.summary.values()))
+    extra = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
     return Draft(
         kind="summary",
         title=shorten(title, LONGEST_TITLE),
         body=reply.summary.get("completed") or title,
         fields=dict(reply.summary),
         source="observed",
-        extra={
-            "trail": f"summary {first.session}",
-            "session": first.session,
-            "client": first.client,
-            "until": last.id,
-            "observer": by,
-        },
+        extra={**extra, "until": last.id, "observer": by},
         at=last.at,
     )
 
 
-def _observation(body: str, about: str, mode: Mode) -> ParsedObservation | None:
-    kind = _text(body, "type").lower() or mode.types[0].id
-    concepts = [concept.partition(":")[0].strip() for concept in _items(body, "concepts", "concept")]
-    observation = ParsedObservation(
-        type=shorten(kind, 100),
-        title=_text(body, "title"),
-        subtitle=_text(body, "subtitle"),
-        narrative=_text(body, "narrative"),
-        facts=_items(body, "facts", "fact"),
-        concepts=[name for name in dict.fromkeys(concepts) if name and name != kind and len(name) <= 100],
-        files_read=_items(body, "files_read", "file"),
-        files_modified=_items(body, "files_modified", "file"),
-        turn=int(number[1]) if (number := _TURN.search(about)) else 0,
-    )
-    return observation if observation.heading else None
+def _observation(body: str, about: str, mode: Mode) -> dict[str, Any]:
+    """Return the parts of an observation; one without a title has its first other text there."""
+    parts: dict[str, Any] = {name: _text(body, name) for name in ("type", "title", "subtitle", "narrative")}
+    lists = {"facts": "fact", "concepts": "concept", "files_read": "file", "files_modified": "file"}
+    parts |= {name: _items(body, name, item) for name, item in lists.items()}
+    kind = parts["type"].lower() or next(iter(mode.types))
+    concepts = dict.fromkeys(concept.partition(":")[0].strip() for concept in parts["concepts"])
+    texts = (parts["title"], parts["subtitle"], parts["narrative"], *parts["facts"])
+    return {
+        **parts,
+        "type": shorten(kind, 100),
+        "title": next(filter(None, texts), ""),
+        "concepts": [name for name in concepts if name and name != kind and len(name) <= 100],
+        "turn": int(number[1]) if (number := _TURN.search(about)) else 0,
+    }
 
 
 def _text(body: str, name: str) -> str:
-    """Return the text of a tag, closed or not."""
     return next(iter(_tags(body, name, f"(?=<(?:{'|'.join((*_FIELDS, *_SUMMARY_FIELDS))})\\b)")), "")
 
 
 def _items(body: str, name: str, item: str) -> list[str]:
-    """Return the items of a list: the tags in it, else its lines."""
     for inner in _tags(body, name, r"\Z", raw=True)[:1]:
         lines = [_clean(BULLET.sub("", line, count=1)) for line in inner.splitlines()]
         return [text for text in _tags(inner, item, rf"(?=<{item}\b)") or lines if text][:MOST_ITEMS]
@@ -229,33 +213,6 @@ def _clean(text: str) -> str:
     return " ".join(unescape(plain).split())
 
 
-def _draft(observation: ParsedObservation, turn: Turn, nth: int, by: str) -> Draft:
-    work, title = digest(turn), shorten(observation.heading, LONGEST_TITLE)
-    modified = _really_touched(observation.files_modified, work.modified)
-    fields = {
-        "type": observation.type,
-        "subtitle": shorten(observation.subtitle, 1_000),
-        "facts": [shorten(fact, 2_000) for fact in observation.facts],
-        "concepts": observation.concepts,
-        "files_read": _really_touched(observation.files_read, work.read),
-        "files_modified": modified,
-        "discovery_tokens": turn.tokens,
-    }
-    extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent}
-    extra |= {"observer": by, "nth": str(nth)}
-    return Draft(
-        kind="observation",
-        title=title,
-        body=shorten(observation.narrative, 20_000) or observation.subtitle or "; ".join(observation.facts) or title,
-        fields={name: value for name, value in fields.items() if value},
-        source="observed",
-        anchors=tuple(modified[:5]),
-        extra={name: value for name, value in extra.items() if value},
-        at=turn.ended,
-    )
-
-
 def _really_touched(claimed: Sequence[str], touched: Sequence[str]) -> list[str]:
-    """Return the claimed files that were really touched, else all that were touched."""
     names = tuple(f"/{name.removeprefix('./')}" for name in claimed if name)
-    return ([path for path in touched if f"/{path}".endswith(names)] or list(touched))[:30]
+    return ([path for path in touched if f"/{path}".endswith(names)] or list(touched))[:MOST_FILES]

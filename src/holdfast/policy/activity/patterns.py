@@ -1,4 +1,4 @@
-"""Match commands against patterns such as `git push --force`, `curl | sh` or `pytest unless uv run pytest`.
+"""Match commands against patterns such as `git push --force`, `curl | sh` or `pytest unless uv run pytest`, and list the files they write.
 
 A pattern names a program, its subcommand, the flags that matter and targets, as a command would. A command matches however it is written:
 flags in another order or spelling, other options between, behind a wrapper, in a pipeline or a nested shell. `-flag` alone matches any program.
@@ -7,16 +7,17 @@ Hooks import this module: patterns are compiled to plain lists, which a prepared
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.activity import programs
+from holdfast.policy.activity import shell
 from holdfast.policy.activity.shell import Call, parse, program_of
 
 MYPY = False
 if MYPY:
-    from collections.abc import Iterable, Sequence  # noqa: TC003
+    from collections.abc import Iterable, Iterator, Sequence  # noqa: TC003
     from typing import Any
 
 ANY_SQL = "sql"  # in a pattern: every client of a database
@@ -54,9 +55,9 @@ def names_in(pattern: dict[str, Any]) -> list[str]:
     if not program:
         return []
     if program == ANY_SQL:
-        return sorted(programs.SQL_CLIENTS)
+        return sorted(shell.SQL_CLIENTS)
     name = program_of(program)
-    return [name, *(other for other, words in programs.ALIASES.items() if words[0] == name)]
+    return [name, *(other for other, words in shell.ALIASES.items() if words[0] == name)]
 
 
 def fires(pattern: dict[str, Any], pipelines: Iterable[Sequence[Call]]) -> bool:
@@ -66,9 +67,8 @@ def fires(pattern: dict[str, Any], pipelines: Iterable[Sequence[Call]]) -> bool:
         place = 0
         for call in calls:
             fits = any(_fits_view(stages[place], view, call, harmless=False) for view in call.views)
-            if not fits or not set(call.env).issuperset(pattern.get("env", ())):
-                continue
-            if not any(_fits_view(excuse, view, call) for excuse in pattern["unless"] for view in call.views):
+            excused = (_fits_view(excuse, view, call) for excuse in pattern["unless"] for view in call.views)
+            if fits and set(call.env).issuperset(pattern.get("env", ())) and not any(excused):
                 place += 1
                 if place == len(stages):
                     return True
@@ -80,19 +80,19 @@ def narrowed(text: str, remedies: Iterable[str]) -> str:
     pattern, own = compiled(text), _parsed(text)
     if not pattern or not own:
         return text
-    kept = list[str]()
+    last, kept = own[-1][0], list[str]()
     for remedy in remedies:
-        excuse = _stages(remedy, outermost=True)[:1]
-        covers_all = any(_fits_view(stage, view, own[-1][0]) for stage in excuse for view in own[-1][0].views)
-        if excuse and not covers_all and (remedy.startswith("-") or fires(pattern, _parsed(remedy))):
-            longer, views = _parsed(remedy), own[-1][0].views
-            if longer and not remedy.startswith("-") and views[0] == views[-1]:
+        excuse, longer = _stages(remedy, outermost=True)[:1], _parsed(remedy)
+        covers_all = any(_fits_view(stage, view, last) for stage in excuse for view in last.views)
+        is_flag = remedy.startswith("-")
+        if excuse and not covers_all and (is_flag or fires(pattern, longer)):
+            stands_for = remedy
+            if longer and not is_flag and last.views[0] == last.views[-1]:
                 # The same command with a target where the pattern has none stands for every target.
-                bare, full = anatomy(views[-1]), anatomy(longer[-1][0].views[-1])
+                bare, full = anatomy(last.views[-1]), anatomy(longer[-1][0].views[-1])
                 if full.flags == bare.flags and full.operands and full.operands[:-1] == bare.operands:
-                    kept.append(f"{text} *")
-                    continue
-            kept.append(remedy)
+                    stands_for = f"{text} *"
+            kept.append(stands_for)
     return UNLESS.join([text, *dict.fromkeys(kept)])
 
 
@@ -116,28 +116,27 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     """Return [program, subcommand, flags, targets, phrase] of one call of a pattern."""
     found = anatomy(view)
     words = [word for word, _ in found.operands]
-    flags = sorted(
-        flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION and not _PLACEHOLDER.search(flag)
+    named = {flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION}
+    flags = sorted(flag for flag in named if not _PLACEHOLDER.search(flag)) or sorted(
+        flag for flag in found.flags if "=" not in flag
     )
-    flags = flags or sorted(flag for flag in found.flags if "=" not in flag)
-    if found.program in programs.SQL_CLIENTS or found.program == ANY_SQL:
+    if found.program in shell.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
-        start = next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql))
+        start = next((place for place, word in enumerate(sql) if word in shell.SQL_VERBS), len(sql))
         phrase = " ".join(sql[start:])
         return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
     if found.program == "find" and set(flags) & _FINDING:
         return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
     if found.program == "rm" and "recursive" in flags:
-        flags.remove("force") if "force" in flags else None
+        flags = [flag for flag in flags if flag != "force"]
     subcommand = ""
-    if words and found.program and found.program not in programs.PLAIN and _SUBCOMMAND.fullmatch(words[0]):
-        subcommand, words = words[0], words[1:]
-    if found.program in programs.PLAIN:
+    if found.program in shell.PLAIN:
         words = ["[*]" if word == "*" else word for word in words]  # all files, not any
+    elif words and found.program and _SUBCOMMAND.fullmatch(words[0]):
+        subcommand, *words = words
     targets = [_PLACEHOLDER.sub("*", word) if not word.startswith(("./...", "[*]")) else word for word in words]
-    path = found.program if _IN_BIN.match(found.path) and not outermost else found.path
-    path = path if "/" in path else found.program
+    path = found.path if "/" in found.path and (outermost or not _IN_BIN.match(found.path)) else found.program
     return [path, subcommand, flags, [target for target in targets if target.strip("*")] or targets[:1], ""]
 
 
@@ -147,27 +146,28 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
     if program and not _same_program(program, view[0]):
         return False
     found = anatomy(view)
-    if not program and (found.program in programs.READERS or not found.flags):
+    if not program and (found.program in shell.READERS or not found.flags):
         return False
     if not program:
         subcommand_here = found.operands[0][0] if found.operands else ""
         flags = [name for word in flags for name in _named(word, found.program, subcommand_here)[0]]
     for flag in flags:  # `--force*` stands for every flag that begins so
-        if flag not in found.flags and not (
-            flag.endswith("*") and any(own.startswith(flag[:-1]) for own in found.flags)
-        ):
+        begins = flag.endswith("*") and any(own.startswith(flag[:-1]) for own in found.flags)
+        if flag not in found.flags and not begins:
             return False
     if not harmless and _changes_nothing(found, flags):
         return False
     if phrase and f" {phrase} " not in f" {_SPACES.sub(' ', _sql(view, call.input))} ":
         return False
     operands = found.operands
-    if subcommand:
-        place = _place_of(subcommand, operands)
-        if place < 0:
+    if subcommand:  # the first operand, or behind words that may be values of options
+        names = [word.lower() for word, _ in operands]
+        place = names.index(subcommand.lower()) if subcommand.lower() in names else len(names)
+        if place == len(names) or not all(may_be_value for _, may_be_value in operands[:place]):
             return False
         operands = operands[place + 1 :]
-    return _holds([word for word, _ in operands], targets)
+    words = iter([word for word, _ in operands])
+    return all(any(_same_target(target, word) for word in words) for target in targets)  # in this order
 
 
 def _sql(view: tuple[str, ...], given: str) -> str:
@@ -176,36 +176,14 @@ def _sql(view: tuple[str, ...], given: str) -> str:
 
 def _same_program(program: str, word: str) -> bool:
     if program == ANY_SQL:
-        return program_of(word) in programs.SQL_CLIENTS
+        return program_of(word) in shell.SQL_CLIENTS
     name = program_of(word)
-    if program in programs.SHELLS:
-        return name in programs.SHELLS
+    if program in shell.SHELLS:
+        return name in shell.SHELLS
     if "/" in program:
         path = word.removeprefix("./")
         return path == program.removeprefix("./") or path.endswith(f"/{program.removeprefix('./')}")
     return name == program
-
-
-def _place_of(subcommand: str, operands: Sequence[tuple[str, bool]]) -> int:
-    """Return where a subcommand stands: the first operand, or behind words that may be values of options; -1 if it does not."""
-    for place, (word, may_be_value) in enumerate(operands):
-        if word == subcommand or word.lower() == subcommand.lower():
-            return place
-        if not may_be_value:
-            return -1
-    return -1
-
-
-def _holds(words: list[str], targets: list[str]) -> bool:
-    """True if all targets are among words, in this order."""
-    place = 0
-    for target in targets:
-        while place < len(words) and not _same_target(target, words[place]):
-            place += 1
-        if place == len(words):
-            return False
-        place += 1
-    return True
 
 
 def _same_target(target: str, word: str) -> bool:
@@ -226,11 +204,11 @@ def _plain(word: str) -> str:
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
     """True if a call only explains itself or reports what it would do; a flag that the pattern itself names does not count."""
-    quiet = {*programs.HARMLESS["any"], *programs.HARMLESS.get(found.program, ())} - set(flags)
+    quiet = {*shell.HARMLESS["any"], *shell.HARMLESS.get(found.program, ())} - set(flags)
     words = [word for word, _ in found.operands]
     if found.flags & quiet:
         return "dry-run=none" not in found.flags
-    if not words and found.flags & {"v", "V"} and found.program not in programs.PLAIN:
+    if not words and found.flags & {"v", "V"} and found.program not in shell.PLAIN:
         return True
     if found.program == "git" and words[:1] in (["tag"], ["branch"]):
         return "list" in found.flags or (len(words) == 1 and not found.flags - {"a", "r", "v"})
@@ -256,24 +234,24 @@ def anatomy(view: tuple[str, ...]) -> Anatomy:
         elif not ended and len(word) > 1 and word[0] == "-" and " " not in word:
             names, has_value = _named(word, program, subcommand)
             flags |= names
-            last = word.lstrip("-") if word.startswith("--") or program in programs.SINGLE_DASH else word[-1:]
-            after_option, is_value = not has_value, not has_value and last in programs.valued(program, subcommand)
+            last = word.lstrip("-") if word.startswith("--") or program in shell.SINGLE_DASH else word[-1:]
+            after_option, is_value = not has_value, not has_value and last in shell.valued(program, subcommand)
         else:
-            plain = programs.SUBCOMMANDS.get(program, {}).get(word, word)
+            plain = shell.SUBCOMMANDS.get(program, {}).get(word, word)
             operands.append((plain, after_option))
-            is_subcommand = not after_option or f"{program} {plain}" in programs.FLAGS
+            is_subcommand = not after_option or f"{program} {plain}" in shell.FLAGS
             subcommand = subcommand or (plain if is_subcommand else "")
             after_option = False
-    if view[-1] == "-h" and "h" not in programs.valued(program):
+    if view[-1] == "-h" and "h" not in shell.valued(program):
         flags.add("help")
     return _adjusted(program, view, flags, operands)
 
 
 def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
     """Return the long names of the flags in a word, and whether it holds a value too."""
-    names = {**programs.FLAGS.get(program, {}), **programs.FLAGS.get(f"{program} {subcommand}", {})}
+    names = {**shell.FLAGS.get(program, {}), **shell.FLAGS.get(f"{program} {subcommand}", {})}
     name, equals, value = word.lstrip("-").partition("=")
-    if word.startswith("--") or program in programs.SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
+    if word.startswith("--") or program in shell.SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
         name = name.lower() if program == "rm" else name
         found = ({*names[name].split("+")} if name in names else {name}) - {""}
         return found | ({f"{long}={_plain(value)}" for long in found} if value else set()), bool(equals)
@@ -283,7 +261,7 @@ def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
             return flags, True
         long = (names.get(letter) or _COMMON.get(letter, letter)).split("+")
         flags.update(long)
-        if letter in programs.valued(program, subcommand) and place + 1 < len(name):
+        if letter in shell.valued(program, subcommand) and place + 1 < len(name):
             return flags | {f"{flag}={_plain(name[place + 1 :])}" for flag in long}, True
     return flags, bool(equals)
 
@@ -302,7 +280,7 @@ def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: li
         flags.add("9")
         operands = [pair for pair in operands if pair[0] not in _KILLING]
     elif program == "kubectl":
-        kinds = programs.SUBCOMMANDS[program]
+        kinds = shell.SUBCOMMANDS[program]
         parts = ((word.partition("/"), word, value) for word, value in operands)
         operands = [
             (text, value)
@@ -316,3 +294,76 @@ def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: li
     elif program == "yarn" and not operands and not flags:
         operands = [("install", False)]
     return Anatomy(program, view[0], flags, tuple(operands))
+
+
+_TEXTS = ("cat", "echo", "printf")
+_NOWHERE = ("/dev/", "$(")
+_WRITING_CODE = lazy(
+    r"\.write_(?:text|bytes)\b|\bopen\([^)]*,\s*(?:mode\s*=\s*)?['\"][rb]*[wax+]|\b(?:write|append)File(?:Sync)?\b|\bFile\.write\b|"
+    r"\bos\.(?:remove|rename|replace|unlink)\b|\.unlink\(|\bshutil\.(?:copy|move)|\bcreateWriteStream\b|\binplace=True"
+)
+_PATCHED = lazy(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_STRING = lazy(r"['\"]([^'\"\n]{1,300})['\"]")
+
+
+def writes_of(pipelines: Iterable[Sequence[Call]], *, outputs: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield (create, edit or delete, path) for each file written or removed; without `outputs` no printed ones."""
+    for call in (call for calls in pipelines for call in calls):
+        is_text = not call.views or call.views[-1][0] in _TEXTS
+        redirected = call.writes if outputs or is_text else ()
+        by_programs = (write for view in call.views for write in _written_by(view, call.input))
+        for how, path in (*(("create", path) for path in redirected), *by_programs):
+            if path and not path.startswith(_NOWHERE):
+                plain = path.replace("\\", "/").removeprefix("./")
+                is_placed = plain.startswith(("/", "~")) or not call.folder
+                yield how, plain if is_placed else f"{call.folder.removeprefix('./')}{plain}"
+
+
+def patched(patch: str) -> Iterator[tuple[str, str]]:
+    """Yield (create, edit or delete, path) for each file of a patch in the form that Codex applies."""
+    actions = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
+    for match in _PATCHED.finditer(patch):
+        yield actions[match[1]], (match[2] or match[3]).strip()
+
+
+def _written_by(view: tuple[str, ...], given: str) -> Iterator[tuple[str, str]]:
+    found = anatomy(view)
+    name, flags, words = found.program.lower(), found.flags, [word for word, _ in found.operands]
+    if flags & {"help", "dry-run", "diff", "check"}:
+        return
+    if name == "git" and words:
+        name, words = f"git {words[0]}", words[1:]
+    if name in shell.REWRITING and (not shell.REWRITING[name] or flags.intersection(shell.REWRITING[name])):
+        # Editors of streams take a script first, unless an option gave it.
+        if name == "yq" or (name in ("sed", "gsed") and not flags & {"e", "expression", "f", "file"}):
+            words = [word for word in words if word][1:]
+        yield from (("edit", word) for word in words)
+    elif name in ("cp", "install", "ln", "mv", "git mv"):
+        *sources, target = words or [""]
+        yield from (("delete", word) for word in sources if name.endswith("mv"))
+        yield "create", target
+        if target.endswith("/") or len(sources) > 1:
+            yield from (("create", f"{target.rstrip('/')}/{source.rpartition('/')[2]}") for source in sources)
+    elif name in shell.INTERPRETERS and _WRITING_CODE.search(code := " ".join((*view[1:], given))):
+        yield from (("edit", text) for text in _STRING.findall(code) if "/" in text or "." in text)
+    else:
+        yield from _written_by_name(name, words, flags, view)
+
+
+def _written_by_name(name: str, words: list[str], flags: set[str], view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    match name:
+        case "rm" | "git rm":
+            yield from (("delete", word) for word in words if "cached" not in flags)
+        case "dd" | "curl" | "wget" | "sort":  # what follows an option that names the output
+            for option, value in zip(view, view[1:], strict=False):  # noqa: RUF007  importing itertools takes time
+                if option in ("-o", "-O", "--output", "--output-document", "--out"):
+                    yield "create", value
+            yield from (("create", word[3:]) for word in view if word.startswith("of="))
+        case "ruff" | "biome" if words[:1] == ["format"] or (words[:1] == ["check"] and "fix" in flags):
+            yield from (("edit", word) for word in words[1:])
+        case "git checkout" | "git restore":  # the files that it takes back
+            if "checkout" in view:
+                words = list(view[view.index("--") + 1 :]) if "--" in view else [word for word in words if "." in word]
+            elif "staged" in flags and "worktree" not in flags:
+                words = []
+            yield from (("edit", word) for word in words if word != ".")

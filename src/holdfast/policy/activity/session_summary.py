@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, takewhile, zip_longest
 from typing import Any
 
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.claims import claims_of, is_guess, is_proven, standing_of, takes_back
-from holdfast.policy.activity.digest import Work
-from holdfast.policy.activity.observe import is_question, title_of, type_of, works
+from holdfast.policy.activity import observe
+from holdfast.policy.activity.observe import Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language import headlines
@@ -36,63 +34,39 @@ _BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left ou
 LEFT, DONE, ASKED = 0.5, 0.55, 0.4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recap:
-    """What a session was asked, did, learned and left open."""
-
-    asked: list[str]
-    conditions: list[str]
-    pasted: list[str]  # sentences of prompts that may not be the user's
-    state: str
-    interrupted: bool
-    investigated: list[str]
-    learned: list[str]
-    completed: list[str]
-    ahead: list[str]
-    broken: list[str]
-    questions: list[str]
-    read: list[str]
-    modified: list[str]
-
-
 def summary(
     activity: Sequence[HookEvent], reader: SentenceReader | None = None, *, begun: bool = False
 ) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording and none was `begun`."""
-    pieces = works(activity, reader)
-    own = [turn for turn in turns(activity) if not turn.agent and not headlines.is_vague(turn.prompt)]
+    every = turns(activity, reader)
+    pieces, main = observe.works(every), [turn for turn in every if not turn.agent]
     # A tool ran for a request that is no question, or a request was left without an answer.
-    worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own)
+    clear = [turn for turn in main if not headlines.is_vague(turn.prompt)]
+    worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in clear)
     if not (pieces or worked or begun):
         return None
-    recap = _recap(activity, pieces, reader)
-    lists = {
-        "investigated": recap.investigated,
-        "learned": recap.learned,
-        "completed": recap.completed,
-        "next_steps": recap.ahead,
-        "notes": [*recap.broken, *recap.questions],
-    }
+    recap = _recap(every, pieces)
+    first, last, completed = activity[0], activity[-1], recap["completed"]
+    lists = {name: recap[name] for name in ("investigated", "learned", "completed", "next_steps")}
+    lists["notes"] = [*recap["broken"], *recap["questions"]]
     fields: dict[str, str | list[str]] = {
-        "request": THEN.join(recap.asked[:MOST_LINES]),
-        "constraints": recap.conditions,
-        "state": recap.state,
+        "request": THEN.join(recap["asked"][:MOST_LINES]),
+        "constraints": recap["conditions"],
+        "state": "".join(recap["state"]),
         **{name: "\n".join(lines[:MOST_LINES]) for name, lines in lists.items()},
-        "files_read": recap.read[:MOST_FILES],
-        "files_modified": recap.modified[:MOST_FILES],
+        "files_read": recap["read"][:MOST_FILES],
+        "files_modified": recap["modified"][:MOST_FILES],
     }
-    first, last = activity[0], activity[-1]
-    worked_on = [title_of(work, type_of(work)) for work in pieces[:1]]
-    titles = (*recap.asked[:1], *recap.completed, *recap.investigated, *worked_on, "Work without a request")
-    title = titles[0]
+    worked_on = [title_of(work) for work in pieces[:1]]
+    title, *_ = (*recap["asked"][:1], *completed, *recap["investigated"], *worked_on, "Work without a request")
+    done = f"Done: {'; '.join(completed[:5])}." if completed else "Nothing was finished."
     extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
-    extra |= {"until": last.id, "at": last.at, "interrupted": recap.interrupted}
+    extra |= {"until": last.id, "at": last.at, "interrupted": bool(main) and not main[-1].done}
     extra |= {"branch": next((event.branch for event in reversed(activity) if event.branch), "")}
     return Draft(
         kind="summary",
         title=headlines.one_line(title, 120),
-        body=f"{title}{'' if title.endswith(('?', '？')) else '.'} "
-        + (f"Done: {'; '.join(recap.completed[:5])}." if recap.completed else "Nothing was finished."),
+        body=f"{title}{'' if title.endswith(('?', '？')) else '.'} {done}",
         fields={name: value for name, value in fields.items() if value},
         source="observed",
         extra={name: value for name, value in extra.items() if value},
@@ -102,24 +76,33 @@ def summary(
 
 def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader | None = None) -> str:
     """Return where a session stands, within a token budget; "" if it did nothing yet."""
-    recap = _recap(activity, works(activity, reader), reader)
+    every = turns(activity, reader)
+    recap = _recap(every, observe.works(every))
+    known = " ".join(recap["asked"]).lower()
+    besides = {  # what is no request of its own, limits first
+        name: sorted(
+            (sentence for sentence in recap[name] if sentence.lower().rstrip(".!") not in known),
+            key=lambda sentence: not headlines.is_limit(sentence),
+        )
+        for name in ("conditions", "pasted")
+    }
+    files = {name: [headlines.joined(recap[name], 12)] * bool(recap[name]) for name in ("modified", "read")}
     sections = (
-        ("Asked", list(reversed(recap.asked))),
-        (SAID, _besides(recap.conditions, recap.asked)),
-        ("Still broken", recap.broken),
-        ("State", [recap.state] * bool(recap.state)),
-        ("Next", recap.ahead),
-        ("Open questions", recap.questions),
-        ("Done", list(reversed(recap.completed))),
-        ("Learned", recap.learned),
-        ("In prompts, perhaps pasted", _besides(recap.pasted, recap.asked)),
-        ("Files in play", [headlines.joined(recap.modified, 12)] * bool(recap.modified)),
-        ("Files read", [headlines.joined(recap.read, 12)] * bool(recap.read)),
-        ("Looked into", recap.investigated),
+        ("Asked", recap["asked"][::-1]),
+        (SAID, besides["conditions"]),
+        ("Still broken", recap["broken"]),
+        ("State", recap["state"]),
+        ("Next", recap["next_steps"]),
+        ("Open questions", recap["questions"]),
+        ("Done", recap["completed"][::-1]),
+        ("Learned", recap["learned"]),
+        ("In prompts, perhaps pasted", besides["pasted"]),
+        ("Files in play", files["modified"]),
+        ("Files read", files["read"]),
+        ("Looked into", recap["investigated"]),
     )
-    if not any(lines for _, lines in sections):
-        return ""
-    return packed("Where this session stands:", [section for section in sections if section[1]], budget)
+    shown = [section for section in sections if section[1]]
+    return packed("Where this session stands:", shown, budget) if shown else ""
 
 
 def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
@@ -133,122 +116,110 @@ def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     return [shorten(text, LINE) for text in left if not text.endswith("?")]
 
 
-def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: SentenceReader | None) -> Recap:
-    all_turns = turns(activity, reader)
-    main_turns = [turn for turn in all_turns if not turn.agent]
-    answered = (turn for turn in reversed(main_turns) if turn.answer)
+def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]]:
+    """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
+    main = [turn for turn in every if not turn.agent]
+    answered = (turn for turn in reversed(main) if turn.answer)
     worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
     last = next(worked, None)
-    found_signals = list(_statements(all_turns))
+    found_signals = list(_statements(every))
     refused = {  # the start of each turn that the next one objects to, and that one
         turn.began: after
-        for turn, after in pairwise(main_turns)
+        for turn, after in pairwise(main)
         if objection(after.prompt, after.previous, after.reader) == "no"
     }
     redone = [work for work in pieces if work.changes and work.turn.began not in refused and not work.broken]
     objections = [  # without those that the next turn answered with a change, or a later one in the same files
-        f"The user objected to “{title_of(work, type_of(work))}”: {headlines.one_line(after.prompt, 160)}"
+        f"The user objected to “{title_of(work)}”: {headlines.one_line(after.prompt, 160)}"
         for work in pieces
         if (after := refused.get(work.turn.began)) and (work.changes or work.commits or work.acts)
         if not any(
-            new.turn is after or (new.turn.began > after.began and {*new.modified} & {*work.modified}) for new in redone
+            new.turn.began == after.began or (new.turn.began > after.began and {*new.modified} & {*work.modified})
+            for new in redone
         )
     ]
-    fixes = [work for work in pieces if type_of(work) == "bugfix"]
-    fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
-    read = list(dict.fromkeys(path for work in pieces for path in work.read))
+    fixes = (check for work in pieces if type_of(work) == "bugfix" for check in work.fixed if check.error)
+    read = dict.fromkeys(path for work in pieces for path in work.read)
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
-    learned = _distinct([*lasting, *fixed])
+    learned = _distinct([*lasting, *(f"{check.name} failed with {check.error}; fixed" for check in fixes)])
     # The open steps of the last plan, else what the last answer names.
-    plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
+    plans = [steps for turn in main for event in turn.events if (steps := open_steps(event.tool, event.given))]
     ahead = plans[-1][:MOST_LINES] if plans else ahead_in(last.said, last.reader) if last else []
-    latest = main_turns[-1] if main_turns else None
+    latest = main[-1] if main else None
     if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
         asked_last = latest.reader.prompt(latest.prompt, latest.previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
     asks = [sentence for sentence in headlines.sentences_of(last.answer) if sentence.endswith("?")] if last else []
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
-    standing = [turn for turn in main_turns if turn.began not in refused]
-    completed = _distinct(line for turn in standing for line in _finished(turn, pieces))
-    said = headlines.conditions([(turn.certain, turn.asked) for turn in main_turns])
-    every = headlines.conditions([(turn.prompt, turn.asked) for turn in main_turns])
+    completed = _distinct(line for turn in main if turn.began not in refused for line in _finished(turn, pieces))
+    said = headlines.conditions([(turn.certain, turn.asked) for turn in main])
+    everything = headlines.conditions([(turn.prompt, turn.asked) for turn in main])
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
-    return Recap(
-        asked=_distinct(headlines.requests(turn.asked for turn in main_turns)),
-        conditions=said,
-        pasted=[line for line in every if line not in said],
-        state=_state(last, [*learned, *ahead, *questions, *completed]),
-        interrupted=bool(main_turns) and not main_turns[-1].done,
-        investigated=_distinct(_investigated(pieces)),
-        learned=learned,
-        completed=completed,
-        ahead=ahead,
-        broken=[*(f"{name} fails: {error}" for name, error in last_runs.items() if error), *objections],
-        questions=questions,
-        read=[path for path in read if path not in modified],
-        modified=modified,
-    )
+    return {
+        "asked": _distinct(headlines.requests(turn.asked for turn in main)),
+        "conditions": said,
+        "pasted": [line for line in everything if line not in said],
+        "state": _state(last, [*learned, *ahead, *questions, *completed]) if last else [],
+        "investigated": _distinct(_investigated(pieces)),
+        "learned": learned,
+        "completed": completed,
+        "next_steps": ahead,
+        "broken": [*(f"{name} fails: {error}" for name, error in last_runs.items() if error), *objections],
+        "questions": questions,
+        "read": [path for path in read if path not in modified],
+        "modified": modified,
+    }
 
 
 def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
     """Yield what the user marked and what the agents claimed, without claims that were refuted or are not confirmed yet."""
     for turn, after in zip_longest(all_turns, all_turns[1:]):
         yield from marked(turn.certain)
-        for claim in claims_of(turn):
+        for claim in observe.claims_of(turn):
             standing = "open"
             if after and after.prompt:
-                standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
-            if standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn))):
+                standing = "refuted" if observe.takes_back(after) else observe.standing_of(claim.text, after)
+            if standing == "confirmed" or (standing == "open" and (claim.how != "wording" or observe.is_proven(turn))):
                 yield claim
 
 
-def _state(last: Turn | None, reported: Sequence[str]) -> str:
+def _state(last: Turn, reported: Sequence[str]) -> list[str]:
     """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
     known, half = "\n".join(reported), STATE // 2
-    own = _BLANKED.sub(" … ", own_part(last.answer, by_agent=True).text) if last else ""
-    said = headlines.said_in(own)
+    said = headlines.said_in(_BLANKED.sub(" … ", own_part(last.answer, by_agent=True).text))
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
-    return text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"
-
-
-def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return the sentences that are no request of their own, limits first."""
-    known = " ".join(asked).lower()
-    return sorted(
-        (sentence for sentence in sentences if sentence.lower().rstrip(".!") not in known),
-        key=lambda sentence: not headlines.is_limit(sentence),
-    )
+    return [text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"] * bool(text)
 
 
 def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
     """Yield what was finished in a turn: its work, if it changed something, else what the agent reports as done.
 
-    Nothing is done while a check fails, or before the turn has ended, except what was committed. Commands alone finish something only if the agent reports it, where that can be judged.
+    Nothing is done while a check fails, or before the turn has ended, except what was committed. Commands alone finish
+    something only if the agent reports it, where that can be judged.
     """
     works_here = [work for work in pieces if work.turn.began == turn.began]
     judged = turn.reader.message(turn.said)
     done = [sentence.text for sentence in judged if sentence.label == "done" and sentence.share("done") >= DONE]
     titles = [
-        title_of(work, type_of(work)) + "".join(f" ({commit.hash})" for commit in work.commits[:1] if commit.hash)
+        title_of(work) + "".join(f" ({commit.hash})" for commit in work.commits[:1] if commit.hash)
         for work in works_here
         if work.commits or (turn.done and (work.changes or (work.acts and (done or not judged))) and not work.broken)
     ]
     found_only = any(work.broken or type_of(work) == "discovery" for work in works_here)
-    is_report = not found_only and not is_question(headlines.request_of(turn.asked))
+    is_report = not found_only and not observe.is_question(headlines.request_of(turn.asked))
     yield from titles or ([text.rstrip(".") for text in done] if is_report else [])
 
 
 def _investigated(pieces: Sequence[Work]) -> Iterator[str]:
     for work in pieces:
         if type_of(work) == "discovery" and not work.signals:  # what it claims is listed if it was confirmed
-            yield title_of(work, "discovery")
+            yield title_of(work)
         yield from (f"Looked for “{shorten(search.wanted, 80)}”" for search in work.searches if search.wanted)
         yield from (f"{task.agent or 'Sub-agent'}: {task.task}" for task in work.delegated if task.task)
 
 
 def _distinct(lines: Iterable[str]) -> list[str]:
-    """Return each line once; if there are too many, the first and the latest."""
     distinct = [shorten(line, LINE) for line in dict.fromkeys(line for line in lines if line)]
     return distinct if len(distinct) <= MOST_LINES else [distinct[0], *distinct[1 - MOST_LINES :]]

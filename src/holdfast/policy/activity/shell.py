@@ -8,11 +8,44 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from holdfast.policy.activity import programs
+from holdfast.model.patterns import tables
 
 MYPY = False
 if MYPY:
     from collections.abc import Container  # noqa: TC003
+
+# What is known about programs: other names, flags with two spellings, options with values, wrappers.
+_TABLES = tables(__file__)
+
+
+def _words(section: str) -> dict[str, list[str]]:
+    return {name: words.split() for name, words in _TABLES[section]}
+
+
+def _spellings(section: str) -> dict[str, dict[str, str]]:
+    return {name: dict(word.split("=") for word in words.split()) for name, words in _TABLES[section]}
+
+
+def _wrapped(section: str) -> dict[str, tuple[list[str], int]]:
+    """Return for each wrapper its options with values, and how many words come before the command it runs."""
+    return {name.removesuffix(" +1"): (words, int(name.endswith("+1"))) for name, words in _words(section).items()}
+
+
+ALIASES, VALUED, REWRITING, PACKAGE_COMMANDS = map(_words, ("aliases", "valued", "rewriting", "packages"))
+SUBCOMMANDS, FLAGS = _spellings("subcommands"), _spellings("flags")
+WRAPPERS, RUNNERS = _wrapped("wrappers"), _wrapped("runners")
+HARMLESS = _words("harmless")  # flags with which a program only reports what it would do, or explains itself
+_GROUPS = _words("groups")
+SHELLS, INTERPRETERS, SQL_CLIENTS, SQL_VERBS, SINGLE_DASH, PLAIN, READERS, CONTAINER, KNOWN = (
+    frozenset(_GROUPS[name])
+    for name in "shells interpreters sql_clients sql_verbs single_dash plain readers container known".split()
+)
+
+
+def valued(program: str, subcommand: str = "") -> set[str]:
+    """Return the options of a program that take the next word as their value."""
+    return {*VALUED.get(program, ()), *VALUED.get(f"{program} {subcommand}", ())}
+
 
 MOST_NESTED = 8  # substitutions and shells inside each other
 MOST_CALLS = 400
@@ -25,6 +58,8 @@ Call = namedtuple("Call", ("views", "input", "writes", "folder", "env"))  # noqa
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>]+")
 _QUOTED = re.compile(r'[^"\\$`]+')
 _REDIRECT = re.compile(r"\d*(?:<<<|<<-?|<>|<&|<|&>>|&>|>>|>\||>&|>)")
+_GAP = re.compile(r"[ \t\r]+|#[^\n]*")
+_BACKTICKS = re.compile(r"`((?:\\.|[^`])*)`?", re.DOTALL)
 _OPERATOR = re.compile(r"&&|\|\||;;|;|&|\|&|\||\n|\)")
 _NAME = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _WHOLE_NAME = re.compile(r"\"?\$(?:\{([A-Za-z_]\w*)(?:\[@\])?\}|([A-Za-z_]\w*))\"?")
@@ -52,16 +87,8 @@ def program_of(word: str) -> str:
     return name
 
 
-class _Raw:
-    """A call while it is read."""
-
-    __slots__ = ("env", "input", "words", "writes")
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.writes: list[str] = []
-        self.env: list[str] = []
-        self.input = ""
+# A call while it is read.
+_Raw = namedtuple("_Raw", ("words", "input", "writes"))  # noqa: PYI024
 
 
 class _Reader:
@@ -78,71 +105,58 @@ class _Reader:
 
     def read_list(self, end: str) -> None:
         """Read commands up to an end (`)`), or to the end of the text."""
-        raws = [_Raw()]
+        raws = [_Raw([], [], [])]
         while self.place < len(self.text) and len(self.pipelines) + len(raws) < MOST_CALLS:
             char = self.text[self.place]
-            if char in " \t\r":
-                self.place += 1
-            elif char == "#":
-                newline = self.text.find("\n", self.place)
-                self.place = newline if newline >= 0 else len(self.text)
+            if gap := _GAP.match(self.text, self.place):
+                self.place = gap.end()
             elif char == "(":
-                raws = [_Raw()] if raws[-1].words else raws  # those are the name of a function that is defined here
-                self._subshell()
+                raws = (
+                    [_Raw([], [], [])] if raws[-1].words else raws
+                )  # those are the name of a function that is defined here
+                if self.text.startswith("((", self.place):
+                    self._until("))", self.place)
+                else:
+                    self._nested(1)
             elif char == ")" and end:
                 self.place += 1
                 break
             elif redirect := _REDIRECT.match(self.text, self.place):
                 self._redirect(raws[-1], redirect)
             elif operator := _OPERATOR.match(self.text, self.place):
-                raws = self._operator(operator, raws)
+                self.place = max(operator.end(), self.after_documents if operator[0] == "\n" else 0)
+                if operator[0] not in ("|", "|&"):
+                    self._finish(raws)
+                    raws = []
+                raws.append(_Raw([], [], []))
             else:
-                raws[-1].words += self._words()
+                raws[-1].words.extend(self._words())
         self._finish(raws)
 
-    def _operator(self, operator: re.Match[str], raws: list[_Raw]) -> list[_Raw]:
-        """Continue after an operator: in the same pipeline, or in the next."""
-        self.place = operator.end()
-        if operator[0] in ("|", "|&"):
-            raws.append(_Raw())
-            return raws
-        if operator[0] == "\n":
-            self.place = max(self.place, self.after_documents)
-        return self._finish(raws)
-
-    def _subshell(self) -> None:
-        if self.text.startswith("((", self.place):
-            end = self.text.find("))", self.place)
-            self.place = end + 2 if end >= 0 else len(self.text)
-            return
-        self.place += 1
-        folder = self.folder
-        self._nested()
-        self.folder = folder
-
-    def _nested(self) -> None:
+    def _nested(self, opening: int) -> None:
+        """Read the commands in parentheses, behind so many signs that open them."""
+        self.place, folder = self.place + opening, self.folder
         self.depth += 1
         if self.depth > MOST_NESTED:
             self.place = len(self.text)
         else:
             self.read_list(")")
-        self.depth -= 1
+        self.depth, self.folder = self.depth - 1, folder
 
     def _redirect(self, raw: _Raw, redirect: re.Match[str]) -> None:
         self.place, operator = redirect.end(), redirect[0].lstrip("0123456789")
         if self.text.startswith("(", self.place) and operator in ("<", ">"):
-            self.place += 1
-            self._nested()
+            self._nested(1)
             raw.words.append("/dev/fd")
             return
-        while self.place < len(self.text) and self.text[self.place] in " \t":
+        while self.text[self.place : self.place + 1] in (" ", "\t"):
             self.place += 1
         if operator in ("<<", "<<-"):
-            raw.input += self._document(strip=operator == "<<-")
+            raw.input.append(self._document(strip=operator == "<<-"))
             return
         target = " ".join(self._words())
         if operator == "<<<":
-            raw.input += target
+            raw.input.append(target)
         elif operator[0] in ">&" and not (operator == ">&" and target.rstrip("-").isdigit()) and target != "-":
             raw.writes.append(target)
 
@@ -156,10 +170,8 @@ class _Reader:
         if not start:
             return ""
         lines, place = list[str](), start
-        while place < len(self.text):
-            end = self.text.find("\n", place)
-            end = len(self.text) if end < 0 else end
-            line, place = self.text[place:end], end + 1
+        for line in self.text[start:].removesuffix("\n").split("\n"):
+            place += len(line) + 1
             if (line.lstrip("\t") if strip else line.rstrip()) == delimiter[2]:
                 break
             lines.append(line)
@@ -167,7 +179,6 @@ class _Reader:
         return "\n".join(lines)
 
     def _words(self) -> list[str]:
-        """Return the next word; several if it is a variable that holds several."""
         start, word = self.place, self._word()
         if self.place == start:
             self.place += 1  # what cannot be read is skipped
@@ -175,25 +186,32 @@ class _Reader:
         whole = _WHOLE_NAME.fullmatch(self.text, start, self.place)
         return self.variables.get(whole[1] or whole[2], [word]) if whole else [word]
 
-    def _word(self) -> str:
-        text, parts = self.text, list[str]()
+    def _word(self, *, quoted: bool = False) -> str:
+        """Return the text up to the end of a word, or of double quotes."""
+        text, parts, plain = self.text, list[str](), _QUOTED if quoted else _PLAIN
         while self.place < len(text):
-            if plain := _PLAIN.match(text, self.place):
-                parts.append(plain[0])
-                self.place = plain.end()
-                continue
             char = text[self.place]
-            if char == "'":
-                parts.append(self._until("'", self.place + 1))
-            elif char == '"':
-                parts.append(self._double())
+            if found := plain.match(text, self.place):
+                parts.append(found[0])
+                self.place = found.end()
             elif char == "\\":
-                parts.append(text[self.place + 1 : self.place + 2].replace("\n", ""))
+                following = text[self.place + 1 : self.place + 2]
+                is_kept = quoted and following not in '$`"\\\n'
+                parts.append("\\" * is_kept + following.replace("\n", ""))
                 self.place += 2
             elif char == "$":
                 parts.append(self._dollar())
-            elif char == "`":
-                parts.append(self._backticks())
+            elif script := _BACKTICKS.match(text, self.place):
+                self.place = script.end()
+                self._read(script[1].replace("\\`", "`"))
+                parts.append("$(…)")
+            elif char == "'":
+                parts.append(self._until("'", self.place + 1))
+            elif char == '"':
+                self.place += 1
+                if quoted:
+                    break
+                parts.append(self._word(quoted=True))
             else:
                 break
         return "".join(parts)
@@ -204,33 +222,12 @@ class _Reader:
         self.place = close + len(end)
         return self.text[start:close]
 
-    def _double(self) -> str:
-        text, parts = self.text, list[str]()
-        self.place += 1
-        while self.place < len(text):
-            if plain := _QUOTED.match(text, self.place):
-                parts.append(plain[0])
-                self.place = plain.end()
-                continue
-            char = text[self.place]
-            if char == '"':
-                self.place += 1
-                break
-            if char == "\\":
-                following = text[self.place + 1 : self.place + 2]
-                parts.append(following.replace("\n", "") if following in '$`"\\\n' else f"\\{following}")
-                self.place += 2
-            else:
-                parts.append(self._dollar() if char == "$" else self._backticks())
-        return "".join(parts)
-
     def _dollar(self) -> str:
         text, start = self.text, self.place
         if text.startswith("$((", start):
             return "$((" + self._until("))", start + 3) + "))"
         if text.startswith("$(", start):
-            self.place += 2
-            self._nested()
+            self._nested(2)
             return "$(…)"
         if text.startswith("$'", start):
             return self._until("'", start + 2)
@@ -243,27 +240,17 @@ class _Reader:
         self.place += 1
         return "$"
 
-    def _backticks(self) -> str:
-        start, end = self.place + 1, self.place + 1
-        while end < len(self.text) and self.text[end] != "`":
-            end += 1 + (self.text[end] == "\\")
-        self.place = end + 1
-        self._read(self.text[start:end].replace("\\`", "`"))
-        return "$(…)"
-
     def _read(self, script: str) -> None:
-        """Read another text that a shell runs."""
         if self.depth < MOST_NESTED and script.strip():
             inner = _Reader(script, self.depth + 1, self.folder, self.variables)
             inner.read_list("")
             self.pipelines += inner.pipelines
 
-    def _finish(self, raws: list[_Raw]) -> list[_Raw]:
-        """Store what was read as a pipeline; return the beginning of the next."""
+    def _finish(self, raws: list[_Raw]) -> None:
         calls, printed, scripts = list[Call](), "", list[str]()
         for raw in raws:
-            words = self._command(raw)
-            given = raw.input or printed
+            words, env = self._command(raw.words)
+            given = "".join(raw.input) or printed
             printed = ""
             if not words and not raw.writes:
                 continue
@@ -273,54 +260,46 @@ class _Reader:
                 printed = " ".join(views[-1][1:])
             elif program == "cat":
                 printed = given
-            if program in (*programs.SHELLS, "ssh") and given and not inner:
+            if program in (*SHELLS, "ssh") and given and not inner:
                 inner = [given]
-            env = (
-                *self.exported,
-                *raw.env,
-                *(word for view in views for word in view[1:3] if view[0] == "env" and _ASSIGNED.match(word)),
-            )
-            calls.append(Call(tuple(views), given, tuple(raw.writes), self.folder, env))
+            for view in views:
+                env += [word for word in view[1:3] if view[0] == "env" and _ASSIGNED.match(word)]
+            calls.append(Call(tuple(views), given, tuple(raw.writes), self.folder, (*self.exported, *env)))
             scripts += inner
-        if calls:
-            self.pipelines.append(calls)
+        self.pipelines += [calls] if calls else []
         for script in scripts:
             self._read(script)
-        return [_Raw()]
 
-    def _command(self, raw: _Raw) -> list[str]:
-        """Return the words of a call without keywords and assignments; note loops, variables and `cd`."""
-        words = raw.words
+    def _command(self, words: list[str]) -> tuple[list[str], list[str]]:
+        """Return the words of a call without keywords, and the variables set for it; note loops, variables and `cd`."""
         while words and words[0] in _KEYWORDS:
             words = words[1:]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
             self.variables[words[1]] = words[3:]
-            return []
+            return [], []
         if words[:1] in (["case"], ["function"], ["select"]):
-            return []
+            return [], []
         if words[:1] in (["export"], ["local"], ["declare"], ["readonly"], ["set"]):
             self.exported += [word for word in words[1:] if words[0] == "export" and _ASSIGNED.match(word)]
             words = words[1:] if any(map(_ASSIGNED.match, words[1:])) else words
-        assigned = list[re.Match[str]]()
-        while words and (match := _ASSIGNED.fullmatch(words[0])):
-            assigned.append(match)
-            words = words[1:]
+        env = list[str]()
+        while words and _ASSIGNED.fullmatch(words[0]):
+            env, words = [*env, words[0]], words[1:]
         if not words:
-            self.variables |= {match[1]: [match[2]] for match in assigned}
-        raw.env = [match[0] for match in assigned]
+            self.variables |= {match[1]: [match[2]] for match in map(_ASSIGNED.fullmatch, env) if match}
         if words[:1] in (["cd"], ["pushd"], ["Set-Location"]):
             target = next((word for word in words[1:] if not word.startswith("-")), "")
             self.folder = target if target.startswith(("/", "~")) else f"{self.folder}{target}"
             self.folder = self.folder and f"{self.folder.rstrip('/')}/"
-            return []
-        return words
+            return [], env
+        return words, env
 
 
 def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return a call and the commands it wraps, outermost first; and the scripts that a shell in it runs."""
     views, left = list[tuple[str, ...]](), words
     while left and len(views) < MOST_NESTED:
-        left = [*programs.ALIASES.get(program_of(left[0]).lower(), left[:1]), *left[1:]]
+        left = [*ALIASES.get(program_of(left[0]).lower(), left[:1]), *left[1:]]
         views.append(tuple(left))
         inner = _inside(program_of(left[0]), left)
         if isinstance(inner, str):
@@ -331,14 +310,14 @@ def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
 
 def _inside(program: str, words: list[str]) -> list[str] | str:
     """Return the command that a program was given to run, or the text that it runs as a script; empty if there is none."""
-    if program in programs.SHELLS:
+    if program in SHELLS:
         return _of_shell(words)
-    if program in programs.INTERPRETERS and (inner := _of_interpreter(program, words)):
+    if program in INTERPRETERS and (inner := _of_interpreter(program, words)):
         return inner
-    if program in programs.WRAPPERS:
+    if program in WRAPPERS:
         if program == "command" and words[1:2] in (["-v"], ["-V"]):
             return []
-        options, skipped = programs.WRAPPERS[program]
+        options, skipped = WRAPPERS[program]
         inner = _operands(words[1:], options)
         while inner and _ASSIGNED.fullmatch(inner[0]):
             inner = inner[1:]
@@ -349,13 +328,13 @@ def _inside(program: str, words: list[str]) -> list[str] | str:
         scripts = ("-c", "-C", "--command", "-Command", "-command", "/c", "/C", "--run")
         return next((" ".join(words[place + 1 :]) for place, word in enumerate(words) if word in scripts), "")
     if program == "ssh":
-        return " ".join(_operands(words[1:], programs.valued("ssh"))[1:])
+        return " ".join(_operands(words[1:], valued("ssh"))[1:])
     if program in ("find", "fd"):
         starts = ("-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch")
         place = next((place for place, word in enumerate(words) if word in starts), len(words))
         end = next((end for end in range(place, len(words)) if words[end] in (";", "+")), len(words))
         return words[place + 1 : end]
-    return _of_runner(program, _operands(words[1:], programs.valued(program)))
+    return _of_runner(program, _operands(words[1:], valued(program)))
 
 
 def _of_shell(words: list[str]) -> list[str] | str:
@@ -377,34 +356,36 @@ def _of_interpreter(program: str, words: list[str]) -> list[str]:
         if word.startswith("-"):
             if word[1:] in ("c", "e", "eval", "r", "pe", "ne", "pi", "i") or word == "-":
                 return []
-        elif words[place - 1].lstrip("-") not in programs.valued(program) or place == 1:
+        elif words[place - 1].lstrip("-") not in valued(program) or place == 1:
             return [] if program == "bun" else words[place:]
     return []
 
 
 def _of_runner(program: str, rest: list[str]) -> list[str]:
     """Return what a program with subcommands runs, such as `poetry run` or `docker exec`; `rest` begins with the subcommand."""
-    name = f"{program} {rest[0]}" if rest else ""
-    if program in ("docker", "podman", "nerdctl", "kubectl", "oc") and rest:
-        if rest[0] == "compose":
-            rest = _operands(rest[1:], programs.valued("docker compose"))
-        rest = rest[1:] if rest[:2] in (["container", "exec"], ["container", "run"]) else rest
-        if rest[:1] not in (["exec"], ["run"], ["debug"]):
-            return []
-        if "--" in rest:
-            return rest[rest.index("--") + 1 :]
-        image, *inner = _operands(rest[1:], programs.CONTAINER) or [""]
-        known = {*programs.KNOWN, *programs.SHELLS, *programs.WRAPPERS}
-        if rest[0] == "exec" or (inner and program_of(inner[0]) in known):
-            return inner
-        return [program_of(image.partition(":")[0]), *inner] if inner else []
-    if name in programs.RUNNERS:
-        options, skipped = programs.RUNNERS[name]
+    own, name = PACKAGE_COMMANDS.get(program), " ".join([program, *rest[:1]])
+    if program in ("docker", "podman", "nerdctl", "kubectl", "oc"):
+        return _of_container(rest)
+    if name in RUNNERS:
+        options, skipped = RUNNERS[name]
         return rest[rest.index("--") + 1 :] if "--" in rest else _operands(rest[1:], options)[skipped:]
     if program == "uv" and rest[:2] == ["tool", "run"]:
-        return _operands(rest[2:], programs.valued("uvx"))
-    own = programs.PACKAGE_COMMANDS.get(program)
+        return _operands(rest[2:], valued("uvx"))
     return rest if rest and own is not None and rest[0] not in own else []
+
+
+def _of_container(rest: list[str]) -> list[str]:
+    if rest[:1] == ["compose"]:
+        rest = _operands(rest[1:], valued("docker compose"))
+    rest = rest[1:] if rest[:2] in (["container", "exec"], ["container", "run"]) else rest
+    if rest[:1] not in (["exec"], ["run"], ["debug"]):
+        return []
+    if "--" in rest:
+        return rest[rest.index("--") + 1 :]
+    image, *inner = _operands(rest[1:], CONTAINER) or [""]
+    if rest[0] == "exec" or (inner and program_of(inner[0]) in {*KNOWN, *SHELLS, *WRAPPERS}):
+        return inner
+    return [program_of(image.partition(":")[0]), *inner] if inner else []
 
 
 def _operands(words: list[str], with_value: Container[str]) -> list[str]:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none
 from holdfast.model.patterns import tables
-from holdfast.policy.activity.programs import SHELLS
+from holdfast.model.text import texts_of
+from holdfast.policy.activity.shell import SHELLS
 
 Role = Literal["read", "search", "create", "edit", "delete", "patch", "run", "fetch", "delegate", "aside"]
 
@@ -41,11 +42,11 @@ def is_ours(tool: str, client: str = "") -> bool:
 
 def path_arguments(arguments: Mapping[str, Any]) -> list[str]:
     """Return the paths among a tool's arguments."""
-    paths = [arguments[name] for name in _PATHS if isinstance(arguments.get(name), str)]
+    paths = [arguments.get(name) for name in _PATHS]
     for name in _PATH_LISTS:
         listed = _decoded(arguments.get(name))
-        paths += [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
-    return [path for path in dict.fromkeys(paths) if is_path(path)]
+        paths += listed if isinstance(listed, list) else []
+    return [path for path in dict.fromkeys(texts_of(paths)) if is_path(path)]
 
 
 def is_path(text: str) -> bool:
@@ -81,10 +82,5 @@ def open_steps(tool: str, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _decoded(value: Any) -> Any:
-    """Return the value, parsed where it is a list written as JSON."""
-    if isinstance(value, str) and value.startswith("["):
-        try:
-            return parse_json(value)
-        except ValueError:
-            return value
-    return value
+    parsed = json_or_none(value) if isinstance(value, str) and value.startswith("[") else None
+    return value if parsed is None else parsed

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.model.foreign_json import json_or_none
-from holdfast.model.text import CHARS_PER_TOKEN, good_cut
+from holdfast.model.text import CHARS_PER_TOKEN, good_cut, texts_of
 
 CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
+_ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 LONGEST_RESULT = 2_000  # a longer tool result is a file or a log, not conversation
 
 
@@ -29,10 +30,7 @@ def messages_in(text: str, form: str) -> list[str]:
 
 
 def turn_messages(text: str, until: str) -> list[str]:
-    """Return what the assistant wrote since the user's last prompt before an instant, in order.
-
-    `text` may begin in the middle of a transcript. Entries of sub-agents and summaries of a compaction are left out.
-    """
+    """Return what the assistant itself wrote since the user's last prompt before an instant, in order."""
     messages: list[str] = []
     for entry in _entries(text):
         if not isinstance(entry, dict) or any(entry.get(name) for name in _ASIDE):
@@ -49,24 +47,17 @@ def turn_messages(text: str, until: str) -> list[str]:
     return messages
 
 
-_ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-
-
 def chunks(turns: list[str]) -> list[str]:
     """Split messages into chunks of about 500 tokens that overlap by 50."""
-    whole = "\n\n".join(turns)
-    pieces, start = [], 0
-    while start < len(whole):
+    whole, pieces, start, end = "\n\n".join(turns), list[str](), 0, 0
+    while end < len(whole):
         end = good_cut(whole, start, start + CHUNK)
         pieces.append(whole[start:end].strip())
-        if end >= len(whole):
-            break
         start = max(end - OVERLAP, start + 1)
     return [piece for piece in pieces if piece]
 
 
 def _entries(text: str) -> Iterator[Any]:
-    """Yield the entries of a transcript: one per line, or a list of messages."""
     whole = json_or_none(text)
     inner = whole.get("messages") if isinstance(whole, dict) else whole
     if isinstance(inner, list):
@@ -88,7 +79,6 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def _parts(content: Any, *types: str) -> list[str]:
-    """Return the texts of the parts of a message that have one of these types."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     texts = [part.get("thinking" if types == ("thinking",) else "text") for part in parts if part.get("type") in types]
-    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+    return [text.strip() for text in texts_of(texts) if text.strip()]

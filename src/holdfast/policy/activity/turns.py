@@ -1,20 +1,18 @@
 """Group hook activity into turns: per prompt and agent, what was read, searched, changed, run, committed and answered."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 from holdfast.model.foreign_json import json_or_none, texts_in
 from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.text import shorten, tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import tools
-from holdfast.policy.activity.programs import INTERPRETERS, PACKAGE_COMMANDS
-from holdfast.policy.activity.shell import Call, parse, program_of
-from holdfast.policy.activity.written_files import patched, writes_of
+from holdfast.policy.activity.patterns import patched, writes_of
+from holdfast.policy.activity.shell import INTERPRETERS, PACKAGE_COMMANDS, Call, parse, program_of
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import SentenceReader, blanked, tagged
 from holdfast.policy.secrets.find import drop_private
@@ -28,11 +26,61 @@ _ERROR_LINES = tuple(patterns_of(__file__, "errors").values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """A commit that a command made; `hash` is empty if the output does not include it."""
+class Step:
+    """One action, with the id of the event that reports it."""
+
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead(Step):
+    """A file was read."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched(Step):
+    """A search in the code or on the web."""
+
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed(Step):
+    """A file was changed (create, edit or delete); `before` and `after` are the known parts of its text."""
+
+    path: str
+    how: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran(Step):
+    """A command was run. `name` is the same for each run of a check or program; `error` is its most informative line."""
+
+    name: str
+    wrong: bool
+    is_check: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed(Step):
+    """A commit was made; `hash` is empty if the output does not include it."""
 
     hash: str
     subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegated(Step):
+    """A sub-agent got a task and answered."""
+
+    agent: str
+    task: str
+    answer: str = ""
 
 
 @lru_cache(maxsize=512)
@@ -50,8 +98,7 @@ def _calls(command: str) -> tuple[tuple[Call, tuple[str, ...], str], ...]:
 def check_of(command: str) -> str:
     """Return the name of the check a command runs (`pytest`, `cargo test`); "" if it runs none."""
     texts = (text for call, _, own in _calls(command) for text in (own, " ".join(call.views[-1])))
-    checks = (match["name"] for text in texts if (match := _SAYS["check"].match(text)))
-    return " ".join(next(checks, "").split())
+    return next((" ".join(match["name"].split()) for text in texts if (match := _SAYS["check"].match(text))), "")
 
 
 def name_of(command: str) -> str:
@@ -61,9 +108,8 @@ def name_of(command: str) -> str:
     firsts = [pipeline[0] for pipeline in parse(command)]
     _, _, text = next((one for one in _calls(command) if firsts and one[0] == firsts[-1]), (None, (), ""))
     words = text.split()
-    return shorten(
-        " ".join(words[:2] if len(words) > 1 and _SAYS["subcommand"].match(words[1]) else words[:1]), LONGEST_NAME
-    )
+    has_verb = len(words) > 1 and _SAYS["subcommand"].match(words[1])
+    return shorten(" ".join(words[: 2 if has_verb else 1]), LONGEST_NAME)
 
 
 def only_looks(command: str) -> bool:
@@ -85,11 +131,11 @@ def read_by(command: str) -> Iterator[str]:
 
 def written_by(command: str) -> Iterator[tuple[str, str]]:
     """Yield (create, edit or delete, path) for each file a command wrote, moved or removed."""
-    changes = dict.fromkeys(writes_of(parse(command), outputs=False))
-    yield from (change for change in changes if _SAYS["path"].match(change[1]))
+    writes = dict.fromkeys(writes_of(parse(command), outputs=False))
+    yield from (write for write in writes if _SAYS["path"].match(write[1]))
 
 
-def commit_of(command: str, output: str) -> Commit | None:
+def commit_of(command: str, output: str) -> Committed | None:
     """Return the commit a command made, from git's output, else from the commit message."""
     texts, commits = list[str](), False
     for _, words, text in _calls(command):
@@ -103,27 +149,23 @@ def commit_of(command: str, output: str) -> Commit | None:
         return None
     printed, _ = output_of(output)
     if reported := _SAYS["committed"].search(printed):
-        return Commit(hash=reported["hash"], subject=reported["subject"].strip())
+        return Committed(hash=reported["hash"], subject=reported["subject"].strip())
     subject = next(iter(texts[0].strip().splitlines()), "").strip() if texts else ""
-    return Commit(hash="", subject=subject) if subject and "nothing to commit" not in printed else None
+    return Committed(hash="", subject=subject) if subject and "nothing to commit" not in printed else None
 
 
 def output_of(result: str) -> tuple[str, int | None]:
     """Return what a command printed and its exit code, if known."""
-    if result.startswith("{"):
-        parsed = json_or_none(result)
-        if isinstance(parsed, dict):
-            text = "\n".join(
-                str(parsed[name]) for name in ("output", "stdout", "stderr", "error", "content") if parsed.get(name)
-            )
-            inner = parsed.get("metadata")
-            for source in (parsed, inner if isinstance(inner, dict) else {}):
-                for name in ("exit_code", "exitCode", "returncode"):
-                    if isinstance(source.get(name), int):
-                        return text, int(source[name])
-            return text or result, None
-    code = _SAYS["exit"].search(result[:400]) or _SAYS["exit"].search(result[-400:])
-    return result, int(code[1]) if code else None
+    parsed = json_or_none(result) if result.startswith("{") else None
+    if not isinstance(parsed, dict):
+        code = _SAYS["exit"].search(result[:400]) or _SAYS["exit"].search(result[-400:])
+        return result, int(code[1]) if code else None
+    printed = (parsed.get(name) for name in ("output", "stdout", "stderr", "error", "content"))
+    text, inner = "\n".join(str(part) for part in printed if part), parsed.get("metadata")
+    places = (parsed, inner if isinstance(inner, dict) else {})
+    codes = (place.get(name) for place in places for name in ("exit_code", "exitCode", "returncode"))
+    known = next((code for code in codes if isinstance(code, int)), None)
+    return text if known is not None else text or result, known
 
 
 def has_failed(command: str, result: str, *, failed: bool) -> bool:
@@ -138,12 +180,8 @@ def has_failed(command: str, result: str, *, failed: bool) -> bool:
 def error_line(result: str) -> str:
     """Return the line of an output that best describes the failure."""
     text, _ = output_of(result)
-    for pattern in _ERROR_LINES:
-        if match := pattern.search(text):
-            message = " ".join(match["said"].split())
-            if len(message) >= 6:
-                return shorten(message, LONGEST_ERROR)
-    return ""
+    said = (" ".join(match["said"].split()) for pattern in _ERROR_LINES if (match := pattern.search(text)))
+    return next((shorten(line, LONGEST_ERROR) for line in said if len(line) >= 6), "")
 
 
 # Text that clients and hooks inject: not written by a person or an agent.
@@ -161,70 +199,6 @@ _NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
 _TURN_END = ("Stop", "SessionEnd")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRead:
-    """A file was read."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """A search in the code or on the web."""
-
-    wanted: str
-    outside: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """A file was created, edited or deleted; `before` and `after` are the known parts of its text."""
-
-    path: str
-    how: Literal["create", "edit", "delete"]
-    before: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """A command was run. `name` is the same for each run of a check or program; `error` is its most informative line."""
-
-    command: str
-    name: str
-    wrong: bool
-    is_check: bool
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
-    """A commit was made."""
-
-    hash: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delegated:
-    """A sub-agent got a task and answered."""
-
-    agent: str
-    task: str
-    answer: str = ""
-
-
-Did = FileRead | Searched | Changed | Ran | Committed | Delegated
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One action, with the id of the event that reports it."""
-
-    id: str
-    did: Did
-
-
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """The work on one prompt by one agent ("" is the main agent). Filled while activity is read."""
@@ -232,7 +206,6 @@ class Turn:
     id: str
     session: str
     client: str
-    cwd: str
     agent: str
     prompt: str = ""  # what the user wrote themselves; pasted and quoted parts are blank
     certain: str = ""  # the prompt without what may be pasted as well; as long as the prompt
@@ -264,10 +237,7 @@ class Turn:
 
 
 def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Turn]:
-    """Group activity, in its order, into turns; our own tool calls and injected text are left out.
-
-    Without a reader only explicit markers count in what is said.
-    """
+    """Group activity, in its order, into turns; our own tool calls and injected text are left out."""
     result: list[Turn] = []
     current: dict[str, dict[str, Turn]] = {}  # session -> agent -> turn
     for event in activity:
@@ -278,19 +248,13 @@ def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -
             _finish(live)
         if event.event in _NO_START and not live:
             continue
-        if event.agent not in live:
-            live[event.agent] = Turn(
-                id=event.id,
-                session=event.session,
-                client=event.client,
-                cwd=event.cwd,
-                agent=event.agent,
-                began=event.at,
-                reader=reader or SentenceReader(),
-                previous=next((turn.answer for turn in reversed(result) if not turn.agent), ""),
-            )
-            result.append(live[event.agent])
-        _add_event(live[event.agent], event)
+        if (turn := live.get(event.agent)) is None:
+            answers = (turn.answer for turn in reversed(result) if not turn.agent)
+            named = {name: getattr(event, name) for name in ("id", "session", "client", "agent")}
+            turn = Turn(**named, began=event.at, reader=reader or SentenceReader(), previous=next(answers, ""))
+            live[event.agent] = turn
+            result.append(turn)
+        _add_event(turn, event)
         if event.event in _TURN_END:
             _finish(live)
     return result
@@ -329,13 +293,12 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             turn.between = own_text(event.between) or turn.between
             turn.compacted = True
         case "PostToolUse" | "PostToolUseFailure":
-            turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
-            turn.tokens += tokens_of(event.result) + sum(
-                tokens_of(text) for text in texts_in(dict(event.given), keys=False)
-            )
+            turn.steps += [replace(step, id=event.id) for step in _steps_of(event)]
+            given = texts_in(dict(event.given), keys=False)
+            turn.tokens += tokens_of(event.result) + sum(map(tokens_of, given))
 
 
-def _steps_of(event: HookEvent) -> Iterator[Did]:
+def _steps_of(event: HookEvent) -> Iterator[Step]:
     """Yield what a tool call did; a failed call yields nothing, except for a failed command."""
     role = tools.role_of(event.tool, event.client)
     if role == "run":
@@ -345,7 +308,7 @@ def _steps_of(event: HookEvent) -> Iterator[Did]:
     elif role == "read":
         yield from (FileRead(path=within(path, event.cwd)) for path in tools.path_arguments(event.given))
     elif role in ("search", "fetch"):
-        yield Searched(wanted=tools.first_text(event.given, tools.SEARCHES), outside=role == "fetch")
+        yield Searched(wanted=tools.first_text(event.given, tools.SEARCHES))
     elif role == "delegate":
         agent = tools.first_text(event.given, ("subagent_type", "agent", "agent_name", "agent_type"))
         task = tools.first_text(event.given, ("description", "objective", "task", "prompt", "message"))
@@ -355,47 +318,42 @@ def _steps_of(event: HookEvent) -> Iterator[Did]:
     elif role in ("create", "edit", "delete"):
         before, after = (tools.first_text(event.given, names) for names in (_BEFORE, _AFTER))
         # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
-        how = "edit" if role == "create" and _OVERWRITTEN.match(event.result) else _HOW[role]
-        for path in tools.path_arguments(event.given):
-            yield Changed(path=within(path, event.cwd), how=how, before=before, after=after)
+        how = "edit" if role == "create" and _OVERWRITTEN.match(event.result) else role
+        writes = ((how, path) for path in tools.path_arguments(event.given))
+        yield from _changes(writes, event.cwd, before, after)
 
 
-def _command_steps(event: HookEvent) -> Iterator[Did]:
-    command = tools.command_argument(event.given)
+def _command_steps(event: HookEvent) -> Iterator[Step]:
+    command, failed = tools.command_argument(event.given), event.failed
     if not command or is_ours(command):
         return
-    if "*** Begin Patch" in command and not event.failed:
+    if "*** Begin Patch" in command and not failed:
         yield from _patch_changes(command, event.cwd)
         return
-    read = [path for path in read_by(command) if tools.is_path(path)]
-    yield from (FileRead(path=within(path, event.cwd)) for path in read)
-    failed = has_failed(command, event.result, failed=event.failed)
+    yield from (FileRead(path=within(path, event.cwd)) for path in read_by(command) if tools.is_path(path))
+    failed = has_failed(command, event.result, failed=failed)
     if not failed:
-        for how, path in written_by(command):
-            if tools.is_path(path):
-                yield Changed(path=within(path, event.cwd), how=_HOW[how])
+        yield from _changes(written_by(command), event.cwd)
     if not failed and (commit := commit_of(command, event.result)):
-        yield Committed(hash=commit.hash, subject=commit.subject)
+        yield commit
     elif not only_looks(command):
-        yield Ran(
-            command=" ".join(command.split()),
-            name=name_of(command),
-            wrong=failed,
-            is_check=bool(check_of(command)),
-            error=error_line(event.result) if failed else "",
-        )
+        error = error_line(event.result) if failed else ""
+        yield Ran(name=name_of(command), wrong=failed, is_check=bool(check_of(command)), error=error)
 
 
-_HOW: dict[str, Literal["create", "edit", "delete"]] = {"create": "create", "edit": "edit", "delete": "delete"}
 _BEFORE = ("old_string", "oldString", "old_str")
 _AFTER = ("new_string", "newString", "new_str", "content", "contents", "file_text", "code_edit", "new_source", "edits")
 
 
-def _patch_changes(patch: str, cwd: str) -> Iterator[Changed]:
+def _patch_changes(patch: str, cwd: str) -> Iterator[Step]:
     before, after = ("\n".join(line[1:] for line in patch.splitlines() if line.startswith(sign)) for sign in "-+")
-    for how, path in patched(patch):
+    return _changes(patched(patch), cwd, before, after)
+
+
+def _changes(writes: Iterable[tuple[str, str]], cwd: str, before: str = "", after: str = "") -> Iterator[Step]:
+    for how, path in writes:
         if tools.is_path(path):
-            yield Changed(path=within(path, cwd), how=_HOW[how], before=before, after=after)
+            yield Changed(path=within(path, cwd), how=how, before=before, after=after)
 
 
 def within(path: str, cwd: str) -> str:

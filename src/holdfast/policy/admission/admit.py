@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import patterns_of
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.model.text import shorten
@@ -15,22 +15,21 @@ from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.
 SAME, RELATED = 0.75, 0.40
-# A state of today ("now uses", "currently requires") is a fact, and the record has its date. Refused is what only makes
-# sense at the time of writing: relative dates, the work at hand, and failures of the moment.
-_NOW = r"(?:currently|right now|at the moment|as of now)"
-_FAILING = r"(?:broken|failing|fails|down|red|blocked|stuck|flaky)"
-_TRANSIENT = lazy(
-    rf"\b(?:{_NOW} (?:\w+ ){{0,4}}?{_FAILING}|{_FAILING} {_NOW}|"
-    r"for now|today (?:i|we)|this (?:morning|afternoon|week|month)|yesterday|tomorrow|last week|"
-    r"(?:i|we) just|just (?:shipped|pushed|merged)|shipped today|the latest|unpushed|uncommitted|commits? (?:ahead|behind)|"
-    r"i(?:['’]m| am) (?:(?:still|now|just|currently) )?(?!using\b|missing\b|during\b)(?:halfway|half way|in the middle|about to|almost|nearly|\w+ing)|"
-    r"we(?:['’]re| are) (?:(?:still|now|just|currently) )?(?:halfway|half way|in the middle|about to|working on|trying to|debugging|waiting for)|"
-    r"halfway through|half (?:done|finished)|work in progress|(?:done|finished|next) so far|(?:i|we)(?:['’]ll| will) (?:continue|finish|look|do) (?:\w+ )?(?:later|next|tomorrow))\b",
-    re.IGNORECASE,
-)
-_TODAY = lazy(r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE)
+_RE = patterns_of(__file__, "patterns")
 # Kinds that make no lasting claim: they are about a moment by nature, or data of an application.
 MOMENTARY = SEPARATE | {"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"}
+TITLE = 100  # characters of a title in a message
+# By the name of a refusal: the reason, and the ways out; one whose remedy the host does not have is left out of the hint.
+_ROWS = """
+duplicate          | "{title}" ({id}) already says this. | Change that one with {revise} | Save this one too with {force}
+previously_removed | "{title}" ({id}) said this and was retired: {why}. | Restore it with {restore} | Save this one anyway with {force}
+transient          | {markers} suggests this will change. | Reword it | Save it anyway with {transient}
+scope_mismatch     | The text is about {scopes}, but the memory does not have that scope. | Add {add_scope} | Save it anyway with {any_scope}
+secret_found       | The text contains credentials ({names}). | Remove them | Mask them with {redact}
+"""
+_CELLS = ([cell.strip() for cell in row.split("|")] for row in _ROWS.strip().splitlines())
+_TABLE = {code: ways for code, *ways in _CELLS}
+_PENDING = ("Approve it with {approve}", "Reject it with {reject}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,29 +148,25 @@ def secret_names(text: str) -> tuple[str, ...]:
 
 def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> tuple[str, ...]:
     """Return the wordings of a draft, or of its full text, that will soon be untrue; none for kinds about a moment."""
-    patterns = () if draft.kind in MOMENTARY else (_TRANSIENT, _TODAY) if strict else (_TRANSIENT,)
-    text = text or f"{draft.title}\n{draft.body}"
-    return tuple(dict.fromkeys(match[0].lower() for pattern in patterns for match in pattern.finditer(text)))
+    names = () if draft.kind in MOMENTARY else ("transient", "today") if strict else ("transient",)
+    found = (match for name in names for match in _RE[name].finditer(text or f"{draft.title}\n{draft.body}"))
+    return tuple(dict.fromkeys(match[0].lower() for match in found))
 
 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return `projects:<name>` scopes whose name the text mentions but the draft does not have."""
     names = {scope: scope.split(":")[1] for scope in known if scope.startswith("projects:")}
-    return tuple(
+    named = (
         scope
         for scope, name in names.items()
-        if len(name) >= 3
-        and not any(within(own, f"projects:{name}") for own in draft.scopes)
-        and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE)
-    )[:5]
+        if len(name) >= 3 and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE)
+    )
+    return tuple(one for one in named if not any(within(own, f"projects:{names[one]}") for own in draft.scopes))[:5]
 
 
 def _at_least(least: float, candidates: Sequence[Similar]) -> tuple[Similar, ...]:
     near = [similar for similar in candidates if similar.similarity >= least]
     return tuple(sorted(near, key=lambda similar: -similar.similarity)[:5])
-
-
-TITLE = 100  # characters of a title in a message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,23 +196,20 @@ class Refusal:
         return f"Not saved: {self.reason} {self.hint}".rstrip()
 
 
-# By the name of a refusal: the reason, and the ways out; one whose remedy the host does not have is left out of the hint.
-_ROWS = """
-duplicate          | "{title}" ({id}) already says this. | Change that one with {revise} | Save this one too with {force}
-previously_removed | "{title}" ({id}) said this and was retired: {why}. | Restore it with {restore} | Save this one anyway with {force}
-transient          | {markers} suggests this will change. | Reword it | Save it anyway with {transient}
-scope_mismatch     | The text is about {scopes}, but the memory does not have that scope. | Add {add_scope} | Save it anyway with {any_scope}
-secret_found       | The text contains credentials ({names}). | Remove them | Mask them with {redact}
-"""
-_TABLE = {
-    code: ways for row in _ROWS.strip().splitlines() for code, *ways in [[cell.strip() for cell in row.split("|")]]
-}
-_PENDING = ("Approve it with {approve}", "Reject it with {reject}")
-
-
 def explain(refused: Refused, remedies: Remedies | None = None) -> Refusal:
     """Return why a write was refused and what to do about it, in the words of a host."""
-    code, values = re.sub(r"(?<!^)(?=[A-Z])", "_", type(refused).__name__).lower(), _values(refused)
+    match refused:
+        case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
+            record = matches[0].record
+            why = record.reason.rstrip(".") or "no reason given"
+            values = {"id": short(record.id), "title": shorten(record.title, TITLE), "why": why}
+        case Transient(markers=markers):
+            values = {"markers": ", ".join(f'"{marker}"' for marker in markers)}
+        case ScopeMismatch(suggested=suggested):
+            values = {"scope": suggested[0], "scopes": ", ".join(scope.split(":")[1] for scope in suggested)}
+        case SecretFound(names=names):
+            values = {"names": ", ".join(names)}
+    code = re.sub(r"(?<!^)(?=[A-Z])", "_", type(refused).__name__).lower()
     reason, *ways = _TABLE[code]
     return Refusal(code=code, reason=reason.format(**values), hint=_hint(ways, remedies or Remedies(), values))
 
@@ -230,21 +222,4 @@ def explain_pending(id: str, remedies: Remedies) -> str:  # noqa: A002
 def _hint(ways: Sequence[str], remedies: Remedies, values: Mapping[str, Any]) -> str:
     known = {name: text.format(**{"id": "", "scope": "", **values}) for name, text in asdict(remedies).items()}
     possible = [way.format(**known) for way in ways if all(known[name] for name in known if f"{{{name}}}" in way)]
-    if not possible:
-        return ""
-    first, *rest = possible
-    return ", or ".join([first, *(way[0].lower() + way[1:] for way in rest)]) + "."
-
-
-def _values(refused: Refused) -> dict[str, Any]:
-    match refused:
-        case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
-            record = matches[0].record
-            why = record.reason.rstrip(".") or "no reason given"
-            return {"id": short(record.id), "title": shorten(record.title, TITLE), "why": why}
-        case Transient(markers=markers):
-            return {"markers": ", ".join(f'"{marker}"' for marker in markers)}
-        case ScopeMismatch(suggested=suggested):
-            return {"scope": suggested[0], "scopes": ", ".join(scope.split(":")[1] for scope in suggested)}
-        case SecretFound(names=names):
-            return {"names": ", ".join(names)}
+    return ", or ".join(possible[:1] + [way[0].lower() + way[1:] for way in possible[1:]]) + "." * bool(possible)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +20,9 @@ from holdfast.policy.secrets.find import masked
 # An event must fit into a line of an export with room to spare.
 LONGEST_EVENT = 2_000_000
 _KEPT = "kind title body fields scopes tags confidence visibility anchors triggers extra".split()  # of a draft
+# Outcome of a `used` event that notes that a memory is known elsewhere too; it is not counted as a use.
+CREDITED = "imported"
+MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,33 +53,27 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     if not body:
         return Remark(where=foreign.where, why="it is empty" if clean is data else "it contains only private text")
     if (besides := len(serialized) - len(body)) > LONGEST_EVENT:
-        return Remark(
-            where=foreign.where, why=f"it has {besides:,} characters besides its text; at most {LONGEST_EVENT:,} fit"
-        )
+        why = f"it has {besides:,} characters besides its text; at most {LONGEST_EVENT:,} fit"
+        return Remark(where=foreign.where, why=why)
     fields, rest = fit_fields(kind, clean["fields"])
     labelled, asides = _labelled({**clean, "title": title or headline(body), "body": body, "fields": fields})
     asides += [f"its {name} does not fit" for name in rest if any(name == spec.name for spec in kind.fields)]
-    more_extra = {**({"fields": rest} if rest else {}), **({"counts": dict(foreign.counts)} if foreign.counts else {})}
-    whole = Fitted(
-        key=foreign.key,
-        data={**labelled, "extra": {**labelled["extra"], **more_extra}},
-        hash=blake2b((serialized if clean is data else _serialized(clean)).encode(), digest_size=12).hexdigest(),
-        asides=tuple(asides),
-        masked=clean is not data,
-    )
-    return _parts(whole)
+    more = {name: said for name, said in (("fields", rest), ("counts", dict(foreign.counts))) if said}
+    labelled["extra"] = {**labelled["extra"], **more}
+    serialized = serialized if clean is data else _serialized(clean)
+    digest = blake2b(serialized.encode(), digest_size=12).hexdigest()
+    masking = clean is not data
+    return _parts(Fitted(key=foreign.key, data=labelled, hash=digest, asides=tuple(asides), masked=masking))
 
 
 def _serialized(data: Mapping[str, Any]) -> str:
-    """Return the data as one JSON text; raise if no store could return it unchanged."""
-    try:
+    text = ""
+    with suppress(ValueError):  # broken Unicode
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True)
         text.encode()
-        doubtful = "\\u0000" in text
-    except ValueError:  # broken Unicode
-        doubtful = True
-    if doubtful:
-        check_keepable(data)
+        if "\\u0000" not in text:
+            return text
+    check_keepable(data)
     return text
 
 
@@ -83,42 +81,29 @@ def _labelled(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the data with valid labels: an invalid scope becomes a tag, an invalid label goes to `extra`."""
     scopes = [scope.strip() for scope in data["scopes"]]
     good = [scope for scope in scopes if len(scope) <= MAX_LABEL and SCOPE.fullmatch(scope)]
-    wanted = _distinct(
-        " ".join(tag.split()) for tag in (*data["tags"], *(scope for scope in scopes if scope not in good))
-    )
+    bad = (scope for scope in scopes if scope not in good)
+    wanted = list(dict.fromkeys(filter(None, (" ".join(tag.split()) for tag in (*data["tags"], *bad)))))
     tags = [tag for tag in wanted if len(tag) <= MAX_LABEL][:MAX_LABELS]
-    kept = {"scopes": _distinct(good)[:MAX_LABELS], "tags": tags}
+    kept = {"scopes": list(dict.fromkeys(good))[:MAX_LABELS], "tags": tags}
     rest = [label for label in (*wanted, *good) if label not in (*tags, *kept["scopes"])]
     extra = {**data["extra"], "labels": rest} if rest else data["extra"]
     return {**data, **kept, "extra": extra}, [f"the label {label[:40]!r} does not fit" for label in rest]
 
 
-def _distinct(labels: Iterable[str]) -> list[str]:
-    return [label for label in dict.fromkeys(labels) if label]
-
-
 def _parts(whole: Fitted) -> tuple[Fitted, ...]:
     """Split a text that is too long at the end of a paragraph, line or word."""
-    text, pieces = whole.data["body"], list[str]()
-    while len(text) > LONGEST_BODY:
-        cut = good_cut(text, 0, LONGEST_BODY)
-        pieces.append(text[:cut].rstrip())
-        text = text[cut:].lstrip()
-    if not pieces:
+    pieces = [whole.data["body"]]
+    while len(pieces[-1]) > LONGEST_BODY:
+        cut = good_cut(pieces[-1], 0, LONGEST_BODY)
+        pieces[-1:] = [pieces[-1][:cut].rstrip(), pieces[-1][cut:].lstrip()]
+    if len(pieces) == 1:
         return (whole,)
-    pieces.append(text)
-    name = whole.data["title"][: LONGEST_TITLE - 20]
-    parts = [
-        replace(whole, data={**whole.data, "title": f"{name} ({number}/{len(pieces)})", "body": piece})
-        for number, piece in enumerate(pieces, start=1)
-    ]
-    later = (replace(part, key=f"{whole.key}#{number}", asides=()) for number, part in enumerate(parts[1:], start=2))
-    return (parts[0], *later)
-
-
-# Outcome of a `used` event that notes that a memory is known elsewhere too; it is not counted as a use.
-CREDITED = "imported"
-MOST_SHOWN = 20
+    name, parts = whole.data["title"][: LONGEST_TITLE - 20], list[Fitted]()
+    for number, piece in enumerate(pieces, start=1):
+        data = {**whole.data, "title": f"{name} ({number}/{len(pieces)})", "body": piece}
+        key, asides = (f"{whole.key}#{number}", ()) if number > 1 else (whole.key, whole.asides)
+        parts.append(replace(whole, key=key, data=data, asides=asides))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +149,8 @@ def id_of(system: str, foreign: Foreign, project: str, key: str) -> str:
 
 
 def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
-    """Return the project of a foreign memory; `chosen`: the user named the project for those without one.
-
-    Other systems often know a project only by its folder name: the current project matches that too.
-    """
+    """Return the project of a foreign memory; `chosen`: the user named the project for those without one."""
+    # Other systems often know a project only by its folder name: the current project matches that too.
     if there is None or (chosen and not there):
         return here
     parts = there.lower().strip("/").split("/")
@@ -222,30 +205,22 @@ def state_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> l
 
 
 def credit(adoption: Adoption, other: Record) -> list[Event]:
-    """Return the events that note on a record that a foreign memory says the same.
-
-    The first holds everything the record does not say, and identifies a repeated import. The second shows it on the
-    record, up to a limit.
-    """
+    """Return the events that note on a record that a foreign memory says the same."""
+    # The first holds everything the record does not say, and identifies a repeated import. The second shows it on the
+    # record, up to a limit.
     data, foreign = adoption.part.data, adoption.foreign
     details = {name: data[name] for name in ("scopes", "tags", "confidence", "extra") if data[name]}
     coded = {name: value for name, value in data["fields"].items() if name in CODED}
-    used = Event(
-        id=credit_id(adoption),
-        about=other.id,
-        verb="used",
-        at=foreign.draft.at or adoption.now,
-        by=foreign.by,
-        data={"outcome": CREDITED, **adoption.imported, **details, **({"fields": coded} if coded else {})},
-    )
+    said = {"outcome": CREDITED, **adoption.imported, **details, **({"fields": coded} if coded else {})}
+    at = foreign.draft.at or adoption.now
+    used = Event(id=credit_id(adoption), about=other.id, verb="used", at=at, by=foreign.by, data=said)
     # The record shows of it: new labels, and where else it is known.
-    data = adoption.part.data
     labels = {name: [*dict.fromkeys((*getattr(other, name), *data[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
     shown: dict[str, Any] = {name: merged for name, merged in labels.items() if merged != list(getattr(other, name))}
     known = other.extra.get("also")
     also = known if isinstance(known, list) else []
     if len(also) < MOST_SHOWN:
-        source = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
+        source = {"system": adoption.system, "id": adoption.part.key, "at": foreign.draft.at}
         shown["extra"] = {**other.extra, "also": [*also, source]}
     if not shown:
         return [used]
@@ -267,7 +242,6 @@ def credit_id(adoption: Adoption) -> str:
 
 
 def _data(adoption: Adoption) -> dict[str, Any]:
-    """Return everything a record should contain, as its event stores it."""
     origin = adoption.foreign.origin
     data = {
         **adoption.part.data,

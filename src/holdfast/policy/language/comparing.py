@@ -1,7 +1,4 @@
-"""Compare two texts by their words: which sentences face each other, whether one says something else, and both as one text.
-
-Whether two statements conflict or say the same, the classifier judges (`reading.SentenceReader.relation`).
-"""
+"""Compare texts by their words: which sentences face each other, whether one says something else, and all merged."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,28 +12,25 @@ from holdfast.policy.language.reading import sentences
 from holdfast.policy.language.user_statements import needs_subject
 
 _RE = patterns_of(__file__, "patterns")
-NEGATION = _RE["negation"]
 SHORTEST = 3  # words of a statement without its remark
 MOST_SENTENCES, MOST_WORDS = 12, 40  # of each text, and of a sentence about “it”
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
 
 
-def denials(text: str) -> int:
-    """Return how many words of a text deny something."""
-    return len(NEGATION.findall(text.lower()))
-
-
 def says_otherwise(first: str, second: str) -> bool:
     """True if two texts that share most words differ in a number, a negation, or a word that stands in another's place."""
-    if denials(first) != denials(second) or other_numbers(first, second):
+    if _denials(first) != _denials(second) or other_numbers(first, second):
         return True
     left, right = words(first), words(second)
-    own, other = (
-        [word for word in mine - theirs if not any(_is_spelling(word, near) for near in theirs - mine)]
+    return all(
+        any(not any(_is_spelling(word, near) for near in theirs - mine) for word in mine - theirs)
         for mine, theirs in ((left, right), (right, left))
     )
-    return bool(own and other)
+
+
+def _denials(text: str) -> int:
+    return len(_RE["negation"].findall(text.lower()))
 
 
 def other_numbers(first: str, second: str) -> int:
@@ -64,10 +58,7 @@ def _is_spelling(word: str, other: str) -> bool:
 
 
 def facing(first: str, second: str, most: int = 1) -> list[tuple[str, str]]:
-    """Return pairs of sentences, one of each text, that have most words in common; each sentence is in one pair.
-
-    A sentence about “it” says nothing by itself: it is left out if there are others.
-    """
+    """Return the pairs of sentences, one of each text, that share most words; those about “it” only if all are."""
     own = ([text for text, *_ in sentences(side)][:MOST_SENTENCES] or [side] for side in (first, second))
     left, right = ([text for text in texts if not needs_subject(text, MOST_WORDS)] or texts for texts in own)
 
@@ -91,10 +82,7 @@ class Part:
 
 
 def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[Part]]:
-    """Return one text for several that say nearly the same (id, text; oldest first), the id it is based on, and what was added.
-
-    The text with most words stays as it is; sentences of others that say more follow.
-    """
+    """Return one text for several (id, text; oldest first): the longest, its id, and what others added to it."""
     base, text = max(reversed(versions), key=lambda version: len(words(version[1])))
     known, added = [sentence for sentence, *_ in sentences(text)], list[Part]()
     for id_, other in reversed(versions):
@@ -102,10 +90,9 @@ def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[Part]]:
             if not any(_covers(each, sentence) for each in known):
                 added.append(Part(id=id_, sentence=sentence))
                 known.append(sentence)
-    separator = "\n" if "\n" in text.strip() else " "
     start = text.strip()
+    separator, bullet = "\n" if "\n" in start else " ", "- " * start.startswith("- ")
     start += "." if added and separator == " " and start[-1:].isalnum() else ""
-    bullet = "- " if text.lstrip().startswith("- ") else ""
     return separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]), base, added
 
 
@@ -113,4 +100,4 @@ def _covers(known: str, sentence: str) -> bool:
     """True if a sentence adds no word, number or negation of weight to a known one."""
     own = words(sentence)
     has_numbers = set(_RE["number"].findall(sentence)) <= set(_RE["number"].findall(known))
-    return len(own & words(known)) >= COVERED * len(own) and has_numbers and denials(known) == denials(sentence)
+    return len(own & words(known)) >= COVERED * len(own) and has_numbers and _denials(known) == _denials(sentence)

@@ -1,6 +1,7 @@
 """Split documents into memories: whole sections under their path of headings, or single items of a plain list."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ def is_text(raw: bytes) -> bool:
 def is_document(name: str) -> bool:
     """True if a file is prose by its name."""
     last = name.rpartition("/")[2]
-    return f".{last.rpartition('.')[2].lower()}" in (*MARKDOWN, *RST, *PROSE) if "." in last else True
+    return "." not in last or f".{last.rpartition('.')[2].lower()}" in (*MARKDOWN, *RST, *PROSE)
 
 
 def is_changelog(name: str) -> bool:
@@ -62,10 +63,7 @@ def is_aside(name: str) -> bool:
 
 
 def sections(text: str, *, markdown: bool = True) -> list[Piece]:
-    """Return the sections of a document, unaltered, without those that say nothing about working on the project.
-
-    A long section is split between its blocks; code and tables stay whole, and what is too long alone is left out.
-    """
+    """Return the sections that say how to work on the project, unaltered; long ones are split between their blocks."""
     parts = (
         Piece(path=path, text=part)
         for path, lines in _sections(text, markdown=markdown)
@@ -77,11 +75,11 @@ def sections(text: str, *, markdown: bool = True) -> list[Piece]:
 
 def releases(text: str, *, markdown: bool = True) -> list[Piece]:
     """Return the releases of a changelog in its order, each whole; empty if no heading is a version."""
-    found: dict[str, list[str]] = {}
+    found = defaultdict[str, list[str]](list)
     for path, lines in _sections(text, markdown=markdown):
         if version := next((name for name in path if _RE["release"].fullmatch(_bare(name))), ""):
             own = path[path.index(version) + 1 :]
-            found.setdefault(version, []).append("\n".join([*own[-1:], *lines]).strip("\n"))
+            found[version].append("\n".join([*own[-1:], *lines]).strip("\n"))
     return [Piece(path=(version,), text="\n\n".join(filter(None, texts))) for version, texts in found.items()]
 
 
@@ -105,25 +103,20 @@ def has_headings(text: str, *, markdown: bool = True) -> bool:
 
 
 def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield the lines below each heading, with the path of headings; inside code there are none."""
-    path: list[tuple[int, str]] = []
-    levels: list[str] = []
-    own: list[str] = []
+    path, levels, own = list[tuple[int, str]](), list[str](), list[str]()
     fence, lines = "", _RE["front_matter"].sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
     for index, line in enumerate(lines):
         fence_mark = _RE["fence"].match(line) if markdown else None
         if fence or fence_mark:
             own.append(line)
             fence = _fence(fence, fence_mark, line)
-            continue
-        heading = _heading(lines, index, levels, markdown=markdown)
-        if heading:
+        elif heading := _heading(lines, index, levels, markdown=markdown):
             yield tuple(name for _, name in path), own
             own = []
             path = [*((level, name) for level, name in path if level < heading[0]), heading]
         else:
             # A line of `=` or the like may belong to a heading above or below it.
-            around = [text.strip() for text in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])]
+            around = (text.strip() for text in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2]))
             rules = any(text and len(text) <= len(line.strip()) + 2 for text in around)
             own += [] if rules and _RE["underline"].fullmatch(line) else [line]
     yield tuple(name for _, name in path), own
@@ -137,14 +130,11 @@ def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool)
     before = lines[index - 1].strip() if index else ""
     rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
     over = not markdown and bool(rule) and before == rule
-    if not _RE["underline"].fullmatch(rule) or not line.strip() or len(rule) < len(line.rstrip()) - 2:
-        return None
-    if line[0] in "-*|" or (line[0].isspace() and not over):
+    is_ruled = _RE["underline"].fullmatch(rule) and line.strip() and len(rule) >= len(line.rstrip()) - 2
+    if not is_ruled or line[0] in "-*|" or (line[0].isspace() and not over) or (before and not over):
         return None
     if markdown:
-        return (1 if rule[0] == "=" else 2, line.strip()) if rule[0] in "=-" and not before else None
-    if before and not over:
-        return None
+        return (1 if rule[0] == "=" else 2, line.strip()) if rule[0] in "=-" else None
     style = rule[0] + ("over" if over else "")
     if style not in levels:
         levels.append(style)
@@ -152,7 +142,6 @@ def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool)
 
 
 def _fence(open_fence: str, mark: re.Match[str] | None, line: str) -> str:
-    """Return the fence that is open after a line."""
     if not mark:
         return open_fence
     if not open_fence:
@@ -162,12 +151,10 @@ def _fence(open_fence: str, mark: re.Match[str] | None, line: str) -> str:
 
 def _blocks(lines: Iterable[str], *, markdown: bool = True) -> Iterator[str]:
     """Yield paragraphs, lists, tables and code, each whole; indented text belongs to what it follows."""
-    block: list[str] = []
-    fence, gap, comment = "", False, False
+    block, fence, gap, comment = list[str](), "", False, False
     for line in lines:
         mark = _RE["fence"].match(line) if markdown and not comment else None
-        inside = bool(fence) or comment
-        if gap and not inside and line.strip() and not line.startswith((" ", "\t")):
+        if gap and not fence and not comment and line.strip() and not line.startswith((" ", "\t")):
             yield "\n".join(block).strip("\n")
             block = []
         block.append(line.rstrip())
@@ -193,10 +180,8 @@ def _has_words(text: str) -> bool:
 
 def _packed(blocks: Iterable[str]) -> Iterator[str]:
     """Yield the blocks of a section together, as many as fit; nothing if they hold neither prose nor code."""
-    kept: list[str] = []
-    for block in blocks:
-        if len(block) > LONGEST:
-            continue
+    kept = list[str]()
+    for block in (block for block in blocks if len(block) <= LONGEST):
         if kept and sum(map(len, kept)) + len(block) > LONGEST:
             yield "\n\n".join(kept)
             kept = []
@@ -208,11 +193,9 @@ def _packed(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def _items(block: str) -> Iterator[str]:
-    """Yield the items of a list, or the block itself."""
-    item: list[str] = []
-    fence = ""
+    item, fence, begins = list[str](), "", _RE["item"].match
     for line in block.split("\n"):
-        mark, begins = _RE["fence"].match(line), _RE["item"].match
+        mark = _RE["fence"].match(line)
         if not fence and not mark and item and (begins(line) or (begins(item[0]) and not line[:1].isspace())):
             yield "\n".join(item)
             item = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.model.patterns import lazy, patterns_of
 from holdfast.policy.language.cues import CUES
-from holdfast.policy.language.reading import DIFF, FENCED, TRACEBACK, blanked, lines_of
+from holdfast.policy.language.reading import DIFF, FENCED, TRACEBACK, blanked, lines_of, tagged
 
 Span = tuple[int, int]  # of a foreign part
 
@@ -21,10 +21,7 @@ OPENING = 2  # lines of an opening paragraph, list items not counted; more may b
 FEWEST_QUOTED = 5  # words of a quotation; fewer only name something
 
 # Where a text can come from, in the languages people type ("the ticket says:"), and the parts such texts have ("Body:").
-_TEXTS = CUES["texts"]
-_PARTS = CUES["parts"]
-_SOURCE = rf"(?:{_TEXTS}|{_PARTS})"
-_CJK_SOURCE = f"(?:{CUES['cjk']})"
+_SOURCE = rf"(?:{CUES['texts']}|{CUES['parts']})"
 _SAYS = rf"(?:{CUES['says']})\b"
 _RE = patterns_of(__file__, "patterns")
 # A line that a program printed, or of code.
@@ -32,9 +29,9 @@ _PRINTED = lazy(rf"^\s*(?:{CUES['printed']})", re.VERBOSE)
 # "the issue says:", "hier das Log:", and what follows it. Agents use the names of parts for their own.
 _COLON = r"[^.;!?\n:：]{0,60}[:：](?=[ \t]*\n|[ \t]+\S|[^\x00-\x7f])"
 _INTRODUCED = lazy(
-    rf"(?:(?<![\w-])(?<!\d ){_SOURCE}(?![\w-])|{_CJK_SOURCE}|(?<!\w)(?<!\bi ){_SAYS}){_COLON}", re.IGNORECASE
+    rf"(?:(?<![\w-])(?<!\d ){_SOURCE}(?![\w-])|(?:{CUES['cjk']})|(?<!\w)(?<!\bi ){_SAYS}){_COLON}", re.IGNORECASE
 )
-_CITED = lazy(rf"(?<![\w-])(?:{_TEXTS})(?![\w-]){_COLON}", re.IGNORECASE)
+_CITED = lazy(rf"(?<![\w-])(?:{CUES['texts']})(?![\w-]){_COLON}", re.IGNORECASE)
 _DOCUMENT = rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.[a-z]{{2,5}}|{_SOURCE})\b"
 # "the README says …", up to the end of the quoted clause.
 _REPORTED = lazy(
@@ -78,19 +75,11 @@ def _delimited(text: str) -> Iterator[Span]:
             yield match.span()
     for match in _REPORTED.finditer(masked):
         yield match.span("quoted" if match["quoted"] else "after")
-    closed = dict[str, bool]()
-    until = 0
-    for match in _RE["tag"].finditer(masked):
-        name = match["name"].lower()
-        if match.start() < until or closed.get(name) is False:
-            continue
-        end = masked.lower().find(f"</{name}", match.end())
-        closed[name] = end >= 0
-        if end >= 0:
-            until = masked.find(">", end) + 1 or len(text)
-            yield (match.start(), until)
-        elif _RE["holds_text"].search(name) or _RE["alone"].match(masked, match.end()):
-            yield (match.start(), len(text))
+
+    def may_be_open(tag: re.Match[str]) -> bool:
+        return bool(_RE["holds_text"].search(tag["name"]) or _RE["alone"].match(masked, tag.end()))
+
+    yield from tagged(masked, _RE["tag"], may_be_open)
 
 
 def _printed(text: str) -> Iterator[Span]:
@@ -103,14 +92,12 @@ def _printed(text: str) -> Iterator[Span]:
         hits = [place for place, (_, each) in enumerate(paragraph) if _PRINTED.match(each)]
         is_output = any(_RE["shell"].match(each) for _, each in paragraph)
         if hits and (len(hits) > 1 or is_output or len(paragraph) == 1 or " " in paragraph[hits[0]][1].strip()):
-            last = len(paragraph) - 1 if is_output else hits[-1]
-            begin, (tail, ending) = paragraph[hits[0]][0], paragraph[last]
-            yield (begin, tail + len(ending))
+            last, ending = paragraph[-1 if is_output else hits[-1]]
+            yield (paragraph[hits[0]][0], last + len(ending))
         paragraph = []
 
 
 def _following(text: str, signs: list[int]) -> Iterator[Span]:
-    """Yield the rest of the paragraph after each sign; the next one if nothing but a label is left of it."""
     for sign in signs:
         gap = _RE["gap"].search(text, sign)
         if gap and len(text[sign : gap.start()].split()) < 2 and text[gap.end() :].strip():

@@ -38,16 +38,13 @@ def request_of(prompt: str, most: int = TITLE) -> str:
     """Return the request in one line, without politeness; "" if it means nothing alone."""
     lines, last = list[str](), 0
     for sentence, start, end in sentences(prompt, clauses=False):
-        is_next, last = "\n" not in prompt[last:start], end
-        if lines and is_next and sentence[0].islower():
-            lines[-1] = f"{lines[-1]} {sentence}"  # "it is slow. fix the query" is one request
+        if lines and "\n" not in prompt[last:start] and sentence[0].islower():
+            lines[-1] += f" {sentence}"  # "it is slow. fix the query" is one request
         else:
             lines.append(sentence)
-    for line in lines:
-        request = _bare(line)
-        if len(request) > 3 and not _VAGUE.fullmatch(request):
-            return _capital(one_line(request, most))
-    return ""
+        last = end
+    bare = (request for line in lines if len(request := _bare(line)) > 3 and not _VAGUE.fullmatch(request))
+    return _capital(one_line(next(bare, ""), most))
 
 
 def requests(prompts: Iterable[str]) -> list[str]:
@@ -56,10 +53,7 @@ def requests(prompts: Iterable[str]) -> list[str]:
 
 
 def conditions(prompts: Iterable[tuple[str, str]]) -> list[str]:
-    """Return every sentence of the prompts that is not the request itself, in order, each once; a prompt comes with what it asks.
-
-    The requests that limit how something is done are among them. If there are too many, sentences with a limit are kept first.
-    """
+    """Return the sentences of prompts (text, what it asks) that are no mere request; of too many those with limits."""
     distinct = dict[str, None]()
     for prompt, asked in prompts:
         said, request = said_in(prompt), request_of(asked, LINE).lower().rstrip(".!…")
@@ -95,27 +89,19 @@ def _bare(line: str) -> str:
 
 def outcome_of(answer: str) -> str:
     """Return the sentence of an answer that says what was done, as a title; "" if there is none."""
-    for sentence in sentences_of(answer)[:6]:
-        if match := _OUTCOME.match(sentence):
-            return one_line(_capital(match["verb"].lower()) + match["rest"], TITLE)
-    return ""
+    said = (match for sentence in sentences_of(answer)[:6] if (match := _OUTCOME.match(sentence)))
+    return next((one_line(_capital(match["verb"].lower()) + match["rest"], TITLE) for match in said), "")
 
 
 def answer_of(answer: str, title: str = "") -> str:
     """Return the first sentence of an answer that adds something to the title."""
     known = title.partition(" ")[2][:25] or title
-    for sentence in sentences_of(answer):
-        is_informative = len(sentence) >= 30 and not sentence.endswith(":") and not _OPENING.match(sentence)
-        if is_informative and not (known and known in sentence):
-            return sentence
-    return ""
+    said = (one for one in sentences_of(answer) if len(one) >= 30 and not one.endswith(":") and not _OPENING.match(one))
+    return next((sentence for sentence in said if not (known and known in sentence)), "")
 
 
 def finding_of(answer: str, question: str) -> str:
-    """Return the sentence of an answer that answers a question best; "" if none does.
-
-    The sentence that shares most words with the question, among the first few.
-    """
+    """Return the sentence of an answer that answers a question best, by the words they share; "" if none does."""
     candidates = [
         sentence
         for sentence in sentences_of(answer)[:SENTENCES]
@@ -149,8 +135,7 @@ def one_line(text: str, most: int) -> str:
 def joined(items: Sequence[str], most: int = 5) -> str:
     """Return items as a list in a sentence, with the number of those left out."""
     shown = list(items[:most])
-    more = len(items) - len(shown)
-    if more:
+    if more := len(items) - len(shown):
         return f"{', '.join(shown)} and {more} more"
     return " and ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else "".join(shown)
 

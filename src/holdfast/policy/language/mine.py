@@ -111,7 +111,6 @@ def _is_lasting(sentence: str) -> bool:
 
 
 def _verdict(rule: str, sentence: str) -> tuple[str, float] | None:
-    """Return the kind and the confidence that a rule gives to a sentence; None if it does not fit."""
     kind, confidence, *needs = rule.split()
     if not _KINDS[rule].search(sentence):
         return None

@@ -1,7 +1,4 @@
-"""Find statements worth keeping in what agents write: marked text, and what the classifier takes for a lesson.
-
-Marked are `▶ decision ───` blocks, `:::` blocks, and what stands after `[decision]` at the start of a line.
-"""
+"""Find statements worth keeping in what agents write: marked text, and what the classifier takes for a lesson."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -136,7 +133,6 @@ def worth(confidence: float, novelty: float) -> float:
 
 
 def _blocks(text: str) -> Iterator[Signal]:
-    """Yield the marked blocks, each with its title and its whole body."""
     for match in (match for pattern in (_BLOCK, _FENCED) for match in pattern.finditer(text)):
         parts = match["title"].strip(" ─-\t"), (match["body"] or match["open"] or "").strip()
         if whole := "\n".join(part for part in parts if part):
@@ -145,7 +141,6 @@ def _blocks(text: str) -> Iterator[Signal]:
 
 
 def _inline(text: str) -> Iterator[Signal]:
-    """Yield the texts after inline markers, up to the end of the paragraph."""
     for match in _INLINE.finditer(text):
         body = " ".join(match["body"].split())
         name = match["into"] or match["onto"] or match["name"] or "memory"

@@ -24,17 +24,11 @@ def overlap(first: str, second: str) -> float:
     return len(left & right) / min(len(left), len(right)) if left and right else 0.0
 
 
-def same_issue(first: str, second: str) -> bool:
-    """True if both texts begin with the same issue key, such as SHOP-12."""
-    left, right = _ISSUE.match(first), _ISSUE.match(second)
-    return bool(left and right and left[1] == right[1])
-
-
 def is_same(first: str, second: str) -> bool:
-    """True if two texts name the same piece of work."""
-    return _plain(first) == _plain(second) or overlap(first, second) > (
-        SAME_ISSUE if same_issue(first, second) else SAME
-    )
+    """True if two texts name the same piece of work; less need be alike where both begin with the same issue key, such as SHOP-12."""
+    left, right = _ISSUE.match(first), _ISSUE.match(second)
+    least = SAME_ISSUE if left and right and left[1] == right[1] else SAME
+    return _plain(first) == _plain(second) or overlap(first, second) > least
 
 
 def _plain(text: str) -> str:

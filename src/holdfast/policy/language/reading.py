@@ -5,13 +5,14 @@ agent's is a finding, lesson or decision, a guess or a refuted one, what is done
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
 from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.ports import CLASSES, Classifier, Task
+from holdfast.model.text import filled
 from holdfast.policy.language.cues import CUES
 
 LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
@@ -64,14 +65,12 @@ class Sentence:
         return sum(self.chances.get(name, 0.0) for name in classes)
 
 
+@dataclass(slots=True, eq=False)
 class SentenceReader:
     """Judges sentences once: `known` holds what was judged before. Without a classifier nothing is read into a text."""
 
-    def __init__(
-        self, classifier: Classifier | None = None, known: MutableMapping[str, list[float]] | None = None
-    ) -> None:
-        self._classifier = classifier
-        self.known = {} if known is None else known
+    classifier: Classifier | None = None
+    known: MutableMapping[str, list[float]] = field(default_factory=dict)
 
     def prompt(self, text: str, answer: str = "") -> list[Sentence]:
         """Return the sentences of a user's prompt; `answer` is what the agent said before it."""
@@ -91,39 +90,32 @@ class SentenceReader:
     def _judged(self, task: Literal["user", "agent"], spans: list[tuple[str, int, int]], answer: str) -> list[Sentence]:
         found, before = list[Sentence](), ""
         for text, start, end in spans:
-            if len(text) <= LONGEST_SENTENCE and _RE["has_words"].search(text):
-                context = BETWEEN.join(part for part in (answer, before) if part)
-                if chances := self.judge(task, text, context):
-                    shares = dict(zip(CLASSES[task], chances, strict=True))
-                    if task == "agent" and (named := _RE["named"].match(text)):
-                        shares = {name: float(name == named.lastgroup) for name in shares}
-                    found.append(Sentence(text=text, span=(start, end), chances=shares))
-            before = text
+            context, before = BETWEEN.join(filled(answer, before)), text
+            is_judged = len(text) <= LONGEST_SENTENCE and _RE["has_words"].search(text)
+            if is_judged and (chances := self.judge(task, text, context)):
+                shares = dict(zip(CLASSES[task], chances, strict=True))
+                if task == "agent" and (named := _RE["named"].match(text)):
+                    shares = {name: float(name == named.lastgroup) for name in shares}
+                found.append(Sentence(text=text, span=(start, end), chances=shares))
         return found
 
     def judge(self, task: Task, first: str, second: str = "") -> list[float]:
         """Return the probability of each class of a task; empty without a classifier."""
-        if self._classifier is None:
+        if self.classifier is None:
             return []
-        key = blake2b(f"{self._classifier.name}\0{task}\0{first}\0{second}".encode(errors="replace"), digest_size=9)
-        name = key.hexdigest()
-        if name not in self.known:
-            judged = self._classifier.chances(task, first, second)
+        key = blake2b(f"{self.classifier.name}\0{task}\0{first}\0{second}".encode(errors="replace"), digest_size=9)
+        if (name := key.hexdigest()) not in self.known:
+            judged = self.classifier.chances(task, first, second)
             self.known[name] = [round(share, 3) for share in judged.values()]
         return self.known[name]
 
 
 def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, int]]:
-    """Yield the sentences of a text with their spans, without bullets.
-
-    In a prompt a semicolon ends one too, and a single word belongs to what follows; not so without `clauses`.
-    """
+    """Yield sentences with their spans, without bullets; for `clauses` a semicolon ends one, a single word does not."""
     begin = 0
-    cuts = [match.span() for match in _RE["end"].finditer(text)]
-    for end, after in (*cuts, (len(text), len(text))):
-        if _RE["abbreviated"].search(text[max(begin, end - 12) : end]) or (
-            not clauses and text[end - 1 : end] in (";", "；") and after < len(text)
-        ):
+    for end, after in (*(match.span() for match in _RE["end"].finditer(text)), (len(text), len(text))):
+        is_clause = not clauses and text[end - 1 : end] in (";", "；") and after < len(text)
+        if is_clause or _RE["abbreviated"].search(text[max(begin, end - 12) : end]):
             continue
         bullet = BULLET.match(text, begin, end)
         start = bullet.end() if bullet else begin
@@ -173,17 +165,18 @@ def sentences_in(text: str) -> list[str]:
     return [passage.text for passage in passages(text) if passage.form == "sentence"]
 
 
-def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return the spans of tagged text, in one pass: tags in group `open` may be unclosed, those in `closed` may not."""
-    spans: list[tuple[int, int]] = []
-    unclosed: set[str] = set()  # no closing tag exists
+def tagged(
+    text: str, opening: re.Pattern[str], is_open: Callable[[re.Match[str]], object] = lambda match: match["open"]
+) -> list[tuple[int, int]]:
+    """Return the spans of tagged text, in one pass. One that is never closed reaches to the end, if it `is_open`; else it is no tag."""
+    spans, unclosed = list[tuple[int, int]](), set[str]()
     for match in opening.finditer(text):
-        name = (match["open"] or match["closed"]).lower()
+        name = match[match.lastgroup or 0].lower()
         if name in unclosed or (spans and match.start() < spans[-1][1]):
             continue
-        if end := lazy(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
+        if end := re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, match.end()):
             spans.append((match.start(), end.end()))
-        elif match["open"]:
+        elif is_open(match):
             return [*spans, (match.start(), len(text))]
         else:
             unclosed.add(name)

@@ -77,16 +77,14 @@ def stated(
     `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
-    plain, certain = own.text, own.certain if certain is None else certain
-    result, before = list[Said](), None
-    for sentence in reader.prompt(plain, answer):
-        said = _said(sentence, before, answer, reader, shown)
-        whole = said and plain[slice(*said.span)] == prompt[slice(*said.span)]  # else a part of it is a quotation
-        if said and whole and not find_secrets(said.text):
+    certain, result, before = own.certain if certain is None else certain, dict[str, Said](), None
+    for sentence in reader.prompt(own.text, answer):
+        said, before = _said(sentence, before, answer, reader, shown), sentence
+        # What lacks a part is partly a quotation.
+        if said and own.text[slice(*said.span)] == prompt[slice(*said.span)] and not find_secrets(said.text):
             doubtful = not certain[slice(*said.span)].strip()
-            result.append(replace(said, doubtful=doubtful))
-        before = sentence
-    return list({said.text.lower(): said for said in result}.values())
+            result[said.text.lower()] = replace(said, doubtful=doubtful)
+    return list(result.values())
 
 
 def objection(prompt: str, answer: str, reader: SentenceReader) -> Objection:
@@ -118,10 +116,9 @@ def resolved(statement: str, old: str) -> str:
 
 def is_elliptic(statement: str, old: str = "") -> bool:
     """True if a statement is too short to name what it is about, or only refers to it."""
-    signs = len(_CJK.findall(statement))
+    signs, own = len(_CJK.findall(statement)), words(statement)
     size = len(_CJK.sub(" ", statement).split()) + 2 * signs // 3
-    names = words(statement) & words(old) if old else words(statement)
-    is_short = size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
+    is_short = size < FEW_WORDS or (len(own) < FEW_WORDS and not (own & words(old) if old else own))
     return needs_subject(statement) or _is_value(statement) or is_short
 
 
@@ -168,10 +165,7 @@ def _said(
 
 
 def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentence | None:
-    """Return the part of a sentence that is worth keeping, without clauses around it that are tasks, objections or small talk.
-
-    A clause is left out only if the rest is worth keeping and names what it is about: of "20, see .nvmrc" nothing is.
-    """
+    """Return the part worth keeping, without clauses that are tasks, objections or small talk; it names its subject."""
     if sentence.share(*KEPT) < LEAST:
         return None
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
@@ -198,20 +192,14 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
 
 
 def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
-    """Return the sentence that a statement is about, of the answer before or of a memory that was shown.
-
-    It is the one that it contradicts most; what the answer repeats of a memory counts for that memory. Small talk is
-    answered only by a correction (`or_noise`).
-    """
+    """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
     known = [text for text in (*shown, *said) if not needs_subject(text)] or said
     named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
-        shared = (
-            len(named & {*words(old), *_VALUE.findall(old)}) if old in shown else len(words(old) & words(correction))
-        )
-        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * shared
+        shared = named & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
+        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * len(shared)
 
     best = max(known, key=worth, default="")
     return best if best and (worth(best) >= OPPOSED or not _is_value(correction)) else ""

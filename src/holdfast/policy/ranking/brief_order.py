@@ -1,10 +1,8 @@
-"""Rank what a brief says first: the user's word over an agent's, what was confirmed and used over what was inferred and ignored.
+"""Rank what a brief says first: the user's word over an agent's, what was confirmed and used over what was inferred and ignored."""
+# Standings are whole numbers in coarse steps, and age counts from the newest record, not from today: the same store
+# gives the same order, and one more use or one more day does not reorder a brief.
 
-Standings are whole numbers in coarse steps, and age counts from the newest record, not from today: the same store gives the
-same order, and one more use or one more day does not reorder a brief.
-"""
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast.model.ids import days_between
@@ -55,34 +53,20 @@ def standing(record: Record, facts: Facts, newest: str) -> int:
     points += USER * is_from_user(record) + BLOCKING * (record.fields.get("blocking") is True)
     points += _SEVERITY.get(str(record.fields.get("severity")), 0) * (record.kind in ("scar", "anti_pattern"))
     points += PINNED * facts.pinned + HOT * facts.hot + VERIFIED * bool(record.verified_at)
-    return (
-        points
-        + _by_use(facts.outcomes)
-        + _by_age(record, newest)
-        + DOUBTED * facts.doubted
-        + ELSEWHERE * facts.elsewhere
-        + AT_HAND * facts.at_hand
-    )
+    points += DOUBTED * facts.doubted + ELSEWHERE * facts.elsewhere + AT_HAND * facts.at_hand
+    if uses := sum(outcome in USES for outcome in facts.outcomes):
+        points += OFTEN if uses >= EVERY else USED
+        points += sum(_OUTCOME.get(outcome, 0) for outcome in facts.outcomes[:3])
+    else:
+        points += max(MOST_IGNORED, facts.outcomes.count("ignored") // EVERY * IGNORED)
+        points += max(MOST_IGNORED, sum(_OUTCOME.get(outcome, 0) for outcome in facts.outcomes))
+    if record.kind not in _LASTING and record.created_at and newest:
+        days = days_between(max(record.created_at, record.verified_at), newest)
+        points += next((worth for most, worth in _AGES if days > most), 0)
+    return points
 
 
 def is_from_user(record: Record) -> bool:
     """True if a record holds a person's own words: written by one, or read from their prompts."""
     said = record.extra.get("signal") in ("statement", "correction")
     return said or record.by.kind == "user" or record.source == "correction"
-
-
-def _by_use(outcomes: Iterable[str]) -> int:
-    seen = list(outcomes)
-    uses = sum(outcome in USES for outcome in seen)
-    if uses:
-        return (OFTEN if uses >= EVERY else USED) + sum(_OUTCOME.get(outcome, 0) for outcome in seen[:3])
-    ignored = seen.count("ignored") // EVERY * IGNORED
-    return max(MOST_IGNORED, ignored) + max(MOST_IGNORED, sum(_OUTCOME.get(outcome, 0) for outcome in seen))
-
-
-def _by_age(record: Record, newest: str) -> int:
-    if record.kind in _LASTING or not record.created_at or not newest:
-        return 0
-    at = max(record.created_at, record.verified_at)
-    days = days_between(at, newest)
-    return next((points for most, points in _AGES if days > most), 0)

@@ -1,16 +1,22 @@
-"""Diversify results: no source fills a page if others match about as well, and repetitions by one source are collapsed."""
+"""Make a page of hits: no source fills it, one that repeats itself is collapsed, and the snippets fit into a budget."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Hit
 from holdfast.model.record import Record
+from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.language.overlap import words
 
 ABOUT_AS_WELL = 0.7  # of the score of the hit it replaces
 SAME = 0.9  # share of the shorter text's words that makes two texts the same
+SNIPPET = 280  # characters: two or three lines
+LOOKED_AT = 20_000  # characters of a long text that are searched for the snippet
+TRIED = 4  # places that are compared: those of the rarest words
+OVERHEAD = 24  # tokens for id, kind, date and confidence, in addition to the text
 
 
 def source_of(record: Record, came: str = "") -> str:
@@ -37,22 +43,19 @@ def collapsed(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         source = source_of(hit.record, hit.came)
         own = words(hit.record.text) if source else frozenset[str]()
-        repeated = (
-            next((index for index, theirs in seen.get(source, ()) if _repeats(own, theirs)), None) if source else None
-        )
+        known = ((place, len(own & other), min(len(own), len(other))) for place, other in seen.get(source, ()))
+        repeated = next((place for place, common, shorter in known if shorter and common >= SAME * shorter), None)
         if repeated is not None:
             kept[repeated] = replace(kept[repeated], alike=kept[repeated].alike + 1)
-            continue
-        seen.setdefault(source, []).append((len(kept), own))
-        kept.append(hit)
+        else:
+            seen.setdefault(source, []).append((len(kept), own))
+            kept.append(hit)
     return kept
 
 
 def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """Return hits reordered so that, within the limit, a source over its quota yields to others that match about as well.
-
-    The hit that fits best never yields.
-    """
+    """Return hits reordered so that, within the limit, a source over its quota yields to others that match about as well."""
+    # The hit that fits best never yields.
     most, taken = quota(limit), Counter[str]()
     best = max(hits, key=lambda hit: hit.fit, default=None)
     allowed, waiting = list[Hit](), list[Hit]()
@@ -85,5 +88,38 @@ def shared_out(records: Sequence[Record], most: int, came: Mapping[str, str]) ->
     return sorted([*within, *beyond][:most], key=lambda record: order[record.id])
 
 
-def _repeats(first: frozenset[str], second: frozenset[str]) -> bool:
-    return bool(first and second) and len(first & second) >= SAME * min(len(first), len(second))
+def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: int) -> tuple[list[Hit], int]:
+    """Return the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 means no limit."""
+    packed: list[Hit] = []
+    spent = 0
+    for hit in hits[:limit]:
+        text = snippet(hit.record.text, idf)
+        cost = OVERHEAD + tokens_of(hit.record.title) + tokens_of(text)
+        if budget and spent + cost > budget:
+            break
+        packed.append(replace(hit, snippet=text, tokens=cost))
+        spent += cost
+    return packed, len(hits) - len(packed)
+
+
+def snippet(text: str, idf: Mapping[str, float]) -> str:
+    """Return the part of a text with the most weight of question words, from the start of a sentence."""
+    if len(text) <= SNIPPET:
+        return " ".join(text.split())
+    low = text[:LOOKED_AT].lower()
+    # Index words are stems, so a plain substring search finds most of their forms, and is cheap.
+    rarest = sorted(idf, key=idf.__getitem__, reverse=True)
+    found = (at for word in rarest if (at := low.find(word)) >= 0)
+    starts = {
+        start: low[start : start + SNIPPET] for at in islice(found, TRIED) for start in [_sentence_start(low, at)]
+    }
+    worth = {at: sum([weight for word, weight in idf.items() if word in part]) for at, part in starts.items()}
+    best = max(worth, key=worth.__getitem__, default=0)
+    return ("…" if best else "") + shorten(text[best:], SNIPPET)
+
+
+def _sentence_start(text: str, at: int) -> int:
+    """Return the start of the sentence around a position, or the position itself if the start is far away."""
+    nearest = max(0, at - SNIPPET // 2)
+    begins = [found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, nearest, at)) >= 0]
+    return max(begins, default=at if nearest else 0)

@@ -1,10 +1,8 @@
-"""Decide whether a question is answered at all, how far its page is filled, and how likely each answer is right.
-
-A similarity says little by itself: what counts is how far a candidate stands out from the other candidates of the same
-question in this store. A logistic regression makes a probability of that. What is about the same thing need not answer,
-so the classifier reads the question and each leading candidate together, and both probabilities are multiplied.
-`python3 dev.py bench fit` fits the weights.
-"""
+"""Decide whether a question is answered at all, how far its page is filled, and how likely each answer is right."""
+# A similarity says little by itself: what counts is how far a candidate stands out from the other candidates of the
+# same question in this store. A logistic regression makes a probability of that. What is about the same thing need not
+# answer, so the classifier reads the question and each leading candidate together, and both probabilities are
+# multiplied. `python3 dev.py bench fit` fits the weights.
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.model.kinds import NOTES
-from holdfast.model.query import Confidence, Hit, Mode, Past, Query, Search
+from holdfast.model.query import Hit, Mode, Past, Query, Search
 from holdfast.model.record import Record
 from holdfast.policy.ranking.brief_order import is_from_user
 
@@ -98,11 +96,11 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
 
 def answered(evidence: Evidence) -> float:
     """Return the probability that the question is answered: one candidate stands out, or the best fits well by itself."""
-    if evidence.basis == "read" or not evidence.fits:
-        return max(chances(evidence)[:1], default=0.0)
+    top = chances(replace(evidence, fits=evidence.fits[:COMPARED], coverages=evidence.coverages[:COMPARED]))[:LEADERS]
+    if evidence.basis == "read" or not top:
+        return max(top[:1], default=0.0)
     best = of_the_best(evidence)
-    any_ = _share(sum(weight * best[name] for name, weight in ANSWERED[evidence.basis].items()))
-    return max(any_, *chances(evidence)[:LEADERS])
+    return max(*top, _share(sum(weight * best[name] for name, weight in ANSWERED[evidence.basis].items())))
 
 
 def of_the_best(evidence: Evidence) -> dict[str, float]:
@@ -143,7 +141,11 @@ def applies(record: Record, fit: float) -> bool:
 
 def labelled(hits: Sequence[Hit], basis: Basis) -> list[Hit]:
     """Return ranked hits with how sure each is; only the first can be strong."""
-    return [replace(hit, confidence=_confidence(hit, basis, is_first=not place)) for place, hit in enumerate(hits)]
+    least, strong = LABELS[basis]
+    fair = [replace(hit, confidence="fair" if hit.chance >= least else "weak") for hit in hits]
+    if hits and hits[0].chance >= strong and not hits[0].contradicted_by:
+        fair[0] = replace(hits[0], confidence="strong")
+    return fair
 
 
 def without_notes(hits: Sequence[Hit]) -> list[Hit]:
@@ -153,15 +155,21 @@ def without_notes(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
-    """Return hits with contradicting versions of one statement in the order that a question asks for; the rest stays.
-
-    The newest that fits about as well comes first, unless the question is about the past; what was only concluded comes
-    after what was said.
-    """
+    """Return hits with contradicting versions of one statement in the order that a question asks for; the rest stays."""
+    # The newest that fits about as well comes first, unless the question is about the past; what was only concluded
+    # comes after what was said.
     ordered = list(hits)
-    for places in _versions(hits):
-        found = [hits[place] for place in places]
-        versions = sorted(found, key=lambda hit: (not _is_concluded(hit), hit.record.created_at), reverse=True)
+    place_of = {hit.record.id: place for place, hit in enumerate(hits)}
+    group_of = {
+        place: {place} for place in range(len(hits))
+    }  # of hits that contradict each other and fit about as well
+    for place, hit in enumerate(hits):
+        newer = place_of.get(hit.contradicted_by)
+        if newer is not None and hits[newer].fit >= AS_WELL * hit.fit:
+            joined = group_of[place] | group_of[newer]
+            group_of |= dict.fromkeys(joined, joined)
+    for places in (sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)):
+        versions = sorted((hits[place] for place in places), key=_is_said_and_when, reverse=True)
         if past and past.first:
             versions.reverse()
         elif past and past.until:
@@ -173,24 +181,6 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
     return ordered
 
 
-def _is_concluded(hit: Hit) -> bool:
-    return hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
-
-
-def _versions(hits: Sequence[Hit]) -> list[list[int]]:
-    """Return the places of hits that contradict each other and fit about as well, group by group."""
-    place_of = {hit.record.id: place for place, hit in enumerate(hits)}
-    group_of = {place: {place} for place in range(len(hits))}
-    for place, hit in enumerate(hits):
-        newer = place_of.get(hit.contradicted_by)
-        if newer is not None and hits[newer].fit >= AS_WELL * hit.fit:
-            joined = group_of[place] | group_of[newer]
-            group_of |= dict.fromkeys(joined, joined)
-    return [sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)]
-
-
-def _confidence(hit: Hit, basis: Basis, *, is_first: bool) -> Confidence:
-    fair, strong = LABELS[basis]
-    if is_first and hit.chance >= strong and not hit.contradicted_by:
-        return "strong"
-    return "fair" if hit.chance >= fair else "weak"
+def _is_said_and_when(hit: Hit) -> tuple[bool, str]:
+    is_concluded = hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
+    return not is_concluded, hit.record.created_at

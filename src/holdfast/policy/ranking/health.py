@@ -3,6 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+# How many times the share of such records counts, the points it costs at most, and what it means.
+_PROBLEMS = {
+    "contradicted": (10, 30, "called wrong and not fixed (full cost at a tenth of all)"),
+    "conflicts": (10, 15, "contradict each other"),
+    "unverified": (1, 15, "older than a month and never checked"),
+    "stale": (1, 5, "checked, but not for a month"),
+    "drifted": (5, 10, "the code they cite has changed"),
+    "dead": (1, 10, "shown, and never helped"),
+    "cold": (1, 10, "never shown in a month"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
@@ -17,18 +28,6 @@ class Measure:
     def cost(self) -> float:
         """The points it costs."""
         return round(self.points * min(1.0, max(0.0, self.share)), 1)
-
-
-# How many times the share of such records counts, the points it costs at most, and what it means.
-_PROBLEMS = {
-    "contradicted": (10, 30, "called wrong and not fixed (full cost at a tenth of all)"),
-    "conflicts": (10, 15, "contradict each other"),
-    "unverified": (1, 15, "older than a month and never checked"),
-    "stale": (1, 5, "checked, but not for a month"),
-    "drifted": (5, 10, "the code they cite has changed"),
-    "dead": (1, 10, "shown, and never helped"),
-    "cold": (1, 10, "never shown in a month"),
-}
 
 
 def measures(counts: Mapping[str, int]) -> list[Measure]:

@@ -1,7 +1,6 @@
 """Decide which records are in the hot set: how much each matters now, admission, eviction when it is full, and staleness."""
 
-import re
-
+from holdfast.model.patterns import patterns_of
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import MOMENTARY
@@ -14,31 +13,9 @@ WARNINGS = frozenset({"scar", "anti_pattern"})
 _LASTING = frozenset({"scar", "anti_pattern", "pattern", "preference"})
 HALF_LIFE_DAYS = 14.0
 MANY_USES = 10  # from which on further uses add nothing
+_LENGTHS = ((20, 0.2), (100, 0.5), (500, 1.0), (2_000, 0.8))  # characters of a text up to which it is worth so much
 # Code and names in a text: each sort makes it worth more.
-_CODE = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"```",
-        r"\bdef \w",
-        r"\bclass \w",
-        r"^[ \t]*(?:import|from) \w",
-        r"\bfunction\b|=>",
-        r"\w\s*=\s*[\"'`]",
-        r"\b(?:npm|pnpm|yarn|pip|uv|cargo|go) (?:install|add|run|test|build)\b",
-        r"\bgit \w+",
-    )
-)
-_ENTITY = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?<![\w.-])[\w.-]+/[\w./-]",  # anchored where a name begins, so that a long word is read once
-        r"https?://",
-        r"\b[A-Z][a-z]+[A-Z]\w+",
-        r"\b[A-Z]{2,}\b",
-        r"\b\d+\.\d+\.\d+\b",
-        r"(?<!\w)@\w+",
-    )
-)
+_CODE, _NAMES = (patterns_of(__file__, section).values() for section in ("code", "names"))
 
 
 def uses_of(usage: Usage) -> int:
@@ -76,19 +53,13 @@ def stale_after(kind: str) -> int:
 
 def importance(text: str) -> float:
     """Return how much a text seems worth, by its length and the code and names in it."""
+    length = next((worth for most, worth in _LENGTHS if len(text) < most), 0.6)
     code = min(1.0, 0.25 * sum(bool(cue.search(text)) for cue in _CODE))
-    entity = min(1.0, 0.2 * sum(bool(cue.search(text)) for cue in _ENTITY))
-    return round(0.3 * _length(len(text)) + 0.4 * code + 0.3 * entity, 3)
+    entity = min(1.0, 0.2 * sum(bool(cue.search(text)) for cue in _NAMES))
+    return round(0.3 * length + 0.4 * code + 0.3 * entity, 3)
 
 
 def salience(*, importance: float, trust: float, uses: int, idle_days: float | None) -> float:
     """Return how much a record matters now; `idle_days` is None if it was never used."""
     recency = 0.5 ** (idle_days / HALF_LIFE_DAYS) if idle_days is not None else 0.0
     return round(0.15 * importance + 0.15 * trust + 0.40 * min(1.0, uses / MANY_USES) + 0.30 * recency, 3)
-
-
-def _length(characters: int) -> float:
-    for most, worth in ((20, 0.2), (100, 0.5), (500, 1.0), (2_000, 0.8)):
-        if characters < most:
-            return worth
-    return 0.6

@@ -1,11 +1,14 @@
-"""Compute a thread's vitality and stage from when it was worked on, at the time of reading."""
+"""How alive a thread is, by when it was worked on, and how long records of kinds about a moment are kept."""
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.model.ids import days_before, days_between
+from holdfast.model.query import Usage
+from holdfast.model.record import Record
 
 ThreadClass = Literal["operational", "backlog"]
 Stage = Literal["emerging", "active", "cooling", "dormant", "archived"]
@@ -13,6 +16,9 @@ HALF_LIFE: dict[ThreadClass, float] = {"operational": 3, "backlog": 21}
 RECENCY, FREQUENCY = 0.55, 0.45
 ACTIVE, DORMANT = 0.5, 0.2  # above the first active, below the second dormant
 EMERGING_DAYS, ARCHIVED_DAYS = 1, 30
+# Knowledge does not expire: it is superseded or refuted. These kinds do, when they are older or there are more of them.
+DAYS: Mapping[str, int] = {"observation": 180, "progress": 365, "review": 365, "summary": 730}
+CAPS: Mapping[str, int] = {"observation": 20_000, "progress": 5_000, "review": 5_000, "summary": 10_000}
 _URGENT = re.compile(
     r"\b(?:(?:deploy|fix|hotfix|debug|revert|rollback|unblock)(?:s|es|ed|ing|ging|ged|ment|ments)?|urgent|broken|failing|"
     r"incidents?|outages?|blockers?|investigat(?:e|es|ed|ing|ion))\b",
@@ -55,3 +61,10 @@ def stage(life: Life, now: str) -> Stage:
     # Vitality only falls after the last touch: dormant at that time means dormant ever since.
     earlier = max(days_before(now, ARCHIVED_DAYS), life.touched_at)
     return "archived" if vitality(life, earlier) < DORMANT else "dormant"
+
+
+def outlived(record: Record, usage: Usage | None, now: str) -> bool:
+    """True if a record was idle for longer than its kind is kept."""
+    days = DAYS.get(record.kind)
+    last = max(record.updated_at, record.verified_at, usage.last_used_at if usage else "")
+    return days is not None and days_between(last, now) > days

@@ -60,10 +60,7 @@ def weigh(
     deltas: Sequence[float] = (),
     is_about_now: bool = False,
 ) -> Mapping[str, float]:
-    """Return a factor for each signal that differs from neutral for this record.
-
-    Scars also decay, by type and by the outcomes of recent uses: a scar that is always ignored should make room.
-    """
+    """Return a factor for each signal that differs from neutral for this record; scars also decay."""
     signals = {
         "freshness": (FRESHNESS_NOW if is_about_now else FRESHNESS) * (freshness(record, now) - 1),
         "trust": TRUST * (trust(record, deltas) - 1),
@@ -74,7 +71,7 @@ def weigh(
     }
     factors = {name: 1 + change for name, change in signals.items() if abs(change) >= WORTH_SAYING}
     remaining = decay(record, outcomes, now) if record.kind == "scar" else 1.0
-    return factors if remaining == 1.0 else {**factors, "decay": remaining}
+    return factors | ({"decay": remaining} if remaining != 1.0 else {})
 
 
 def freshness(record: Record, now: str) -> float:
@@ -98,9 +95,7 @@ def by_type(scar_type: str, days: float) -> float:
 
 def by_dismissal(outcomes: Sequence[str]) -> float:
     """Return the factor that dismissals leave of it; `outcomes` are those of the last 90 days."""
-    if len(outcomes) < ENOUGH:
-        return 1.0
-    return max(LEAST, 1 - WEIGHT * dismissed_share(outcomes))
+    return max(LEAST, 1 - WEIGHT * dismissed_share(outcomes)) if len(outcomes) >= ENOUGH else 1.0
 
 
 def dismissed_share(outcomes: Sequence[str]) -> float:
@@ -109,7 +104,7 @@ def dismissed_share(outcomes: Sequence[str]) -> float:
 
 
 def decay(scar: Record, outcomes: Sequence[str], now: str) -> float:
-    """Return both factors multiplied: the factor for a scar's score."""
+    """Return the factor for a scar's score: one that is old or always ignored should make room."""
     age = days_between(max(scar.updated_at, scar.verified_at), now)
     return by_type(str(scar.fields.get("scar_type", "")), age) * by_dismissal(outcomes)
 
@@ -130,7 +125,5 @@ def trust(record: Record, deltas: Iterable[float] = ()) -> float:
 def decayed(value: float, kind: str, *, idle_days: float, uses: int) -> float:
     """Return the trust left after time without use; use slows the decay, but never raises trust."""
     half_life = KINDS[kind].half_life if kind in KINDS else None
-    if half_life is None:
-        return value
     slowed = min(LONGEST_LIFE, 1 + 0.1 * math.log(uses + 1))
-    return value * min(1.0, float(0.5 ** (idle_days / half_life)) * slowed)
+    return value * min(1.0, float(0.5 ** (idle_days / half_life)) * slowed) if half_life else value

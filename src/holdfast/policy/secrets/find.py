@@ -1,9 +1,7 @@
-"""Find credentials in text, and mask them, before anything is written to disk.
-
-Hooks run this in a process of their own at every tool call, so it imports little and compiles patterns on demand.
-`words` holds the shapes of credentials and decides what is a secret and what a word, `places` where one is expected;
-`unwrap` removes colours, escapes and invisible characters first.
-"""
+"""Find credentials in text, and mask them, before anything is written to disk."""
+# Hooks run this in a process of their own at every tool call, so it imports little and compiles patterns on demand.
+# `words` holds the shapes of credentials and decides what is a secret and what a word, `places` where one is expected;
+# `unwrap` removes colours, escapes and invisible characters first.
 
 from __future__ import annotations
 
@@ -34,6 +32,7 @@ Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importi
 ASSIGNED, COMMAND, COLUMN = "password or key", "password of a command", "password in a table"
 ENCODED = "encoded credential"
 
+_ESCAPES = ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F")
 _SIGNS = "_-$./:{="
 # Letters of identifiers and prose, rarest first; what is not among them is rarer still.
 _COMMON = "zqjxkvbywgpfmucdlhrsnioate"
@@ -42,9 +41,7 @@ _COMMON = "zqjxkvbywgpfmucdlhrsnioate"
 def _mark(hint: str) -> str:
     """Return what a text must contain to contain a hint: a sign and the character beside it, else the rarest letter."""
     place = next((hint.index(sign) for sign in _SIGNS if sign in hint), -1)
-    if place >= 0:
-        return hint[place - 1 : place + 1] if place else hint[:2]
-    return min(hint, key=_COMMON.find)
+    return hint[max(0, place - 1) :][:2] if place >= 0 else min(hint, key=_COMMON.find)
 
 
 _HINTS: dict[str, list[tuple[int, str, str, str, bool]]] = {}
@@ -56,9 +53,8 @@ _MARKS = frozenset(_HINTS)
 
 def find_secrets(text: str) -> list[Secret]:
     """Return every credential in a text, leftmost first, without overlaps."""
-    secrets = _everywhere(text, MOST_ENCODED)
     kept: list[Secret] = []
-    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
+    for secret in sorted(_everywhere(text, MOST_ENCODED), key=lambda secret: (secret.start, -secret.end)):
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
         elif secret.end > kept[-1].end:  # no rule may hide what another one matched
@@ -120,7 +116,6 @@ def _masked(value: Any) -> Any:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value, at any depth, whose name announces a credential."""
     match value:
         case Mapping():
             yield from (value[key] for key in _hidden(value))
@@ -212,9 +207,7 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 
 def _is_plain(text: str) -> bool:
     """True if a text contains nothing that a terminal or a format would read as an escape."""
-    return text.isascii() and not any(
-        sign in text for sign in ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F")
-    )
+    return text.isascii() and not any(sign in text for sign in _ESCAPES)
 
 
 def _plain(text: str) -> str:
@@ -228,17 +221,15 @@ def _plain(text: str) -> str:
 @cache
 def _shape(shape: str) -> re.Pattern[str]:
     """Compile a pattern of the table; `^` and `$` exclude adjacent letters and digits."""
-    if shape.startswith("^"):
-        shape = "(?<![A-Za-z0-9])" + shape[1:]
-    return re.compile(re.sub(r"(?<!\\)\$(?=[|)]|\Z)", "(?![A-Za-z0-9])", shape))
+    begun = f"(?<![A-Za-z0-9]){shape[1:]}" if shape.startswith("^") else shape
+    return re.compile(re.sub(r"(?<!\\)\$(?=[|)]|\Z)", "(?![A-Za-z0-9])", begun))
 
 
 def _matches(hint: str, shape: str, text: str) -> Iterator[re.Match[str]]:
     """Yield matches, trying the pattern only where its hint is: ten times as fast as a plain search."""
     pattern, place = _shape(shape), text.find(hint)
     while place >= 0:
-        match = pattern.match(text, place)
-        if match:
+        if match := pattern.match(text, place):
             yield match
         place = text.find(hint, match.end() if match else place + 1)
 

@@ -48,6 +48,7 @@ for _names, _word, _flags in COMMANDS:
     for _name in _names.split():
         _COMMANDS.setdefault(_name, []).append(_place)
 _CALLED = frozenset(f"{name} " for name in _COMMANDS)
+_CALL = lazy(rf"(?<![\w.\-])({'|'.join(_COMMANDS)}) ")
 _WORDS = lazy(r"[\w.\-]++ ?")  # each with the space after it
 
 
@@ -55,18 +56,14 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of values whose name announces a secret."""
     last = 0
     for start, word in sorted(secret_names(text)):
-        if start < last:
+        if start < last or not (assignment := _assignment(text, start)):
             continue
-        assignment = _assignment(text, start)
-        if assignment is None:
-            continue
-        rest, begin, end, bare = assignment
-        last = end
+        rest, begin, last, bare = assignment
         if text[start - len(word) - 1 : start - len(word)] == ":" and text[start : start + 1] == ":":
             continue  # a part of an address: arn:aws:secretsmanager:eu:1:secret:name
-        called = bare and text[end : end + 1] in tuple("([{")
-        if not is_about(rest) and is_secret(text[begin:end], code=called, spoken=word in _SPOKEN):
-            yield begin, end
+        called = bare and text[last : last + 1] in tuple("([{")
+        if not is_about(rest) and is_secret(text[begin:last], code=called, spoken=word in _SPOKEN):
+            yield begin, last
 
 
 def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
@@ -98,8 +95,7 @@ def columns(text: str) -> Iterator[tuple[int, int]]:
             return
         done = end
         separator = next((separator for separator in "\t|;," if separator in text[begin:end]), "")
-        places = _secret_cells(text[begin:end], separator) if separator else ()
-        if places:
+        if separator and (places := _secret_cells(text[begin:end], separator)):
             done = yield from _cells_below(text, end + 1, separator, places, text.count(separator, begin, end))
 
 
@@ -114,7 +110,6 @@ def _secret_cells(line: str, separator: str) -> tuple[int, ...]:
 def _cells_below(
     text: str, place: int, separator: str, places: tuple[int, ...], separators: int
 ) -> Generator[tuple[int, int], None, int]:
-    """Yield the cells in the rows of one table; return where it ends."""
     while 0 <= place < len(text):
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
@@ -147,26 +142,15 @@ def manifests(text: str) -> Iterator[tuple[int, int]]:
 
 def arguments(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of passwords among the arguments of commands."""
-    if not any(sign in text for sign in "-/_"):
-        return
     # Nearly every text names no command at all, which one look shows.
-    if _CALLED.isdisjoint(_WORDS.findall(text)):
+    if not any(sign in text for sign in "-/_") or _CALLED.isdisjoint(_WORDS.findall(text)):
         return
-    commands = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
-    for number, (place, name) in enumerate(commands):
-        limit = commands[number + 1][0] if number + 1 < len(commands) else len(text)
-        line = _ARGUMENTS.match(text, place + len(name), limit)
-        for word, flags in _COMMANDS[name] if line else ():
-            for match in flags.finditer(line[0]) if line and word in line[0] else ():
+    calls = list(_CALL.finditer(text))
+    for call, limit in zip(calls, [*(after.start() for after in calls[1:]), len(text)], strict=True):
+        start = call.end(1)
+        line = match[0] if (match := _ARGUMENTS.match(text, start, limit)) else ""
+        for word, flags in _COMMANDS[call[1]]:
+            for match in flags.finditer(line) if word in line else ():
                 group = next(number for number in (1, 2, 3) if match[number] is not None)
-                if line and is_secret(match[group], spoken=True):
-                    yield line.start() + match.start(group), line.start() + match.end(group)
-
-
-def _commands(text: str, name: str) -> Iterator[int]:
-    place = text.find(f"{name} ")
-    while place >= 0:
-        before = text[place - 1 : place] if place else " "
-        if not (before.isalnum() or before in "_-."):
-            yield place
-        place = text.find(f"{name} ", place + 1)
+                if is_secret(match[group], spoken=True):
+                    yield start + match.start(group), start + match.end(group)

@@ -1,8 +1,6 @@
-"""Undo what a text is wrapped in, so that credentials in it can be found: a table for each way of wrapping.
-
-`LAYERS` are the escapes of terminals and formats, `JOINTS` what is between the parts of a broken text, `BLOCKS` the
-encodings of bytes. A spelling comes with a function that maps a span in it back to the original text.
-"""
+"""Undo what a text is wrapped in, so that credentials in it can be found: a table for each way of wrapping."""
+# `LAYERS` are the escapes of terminals and formats, `JOINTS` what is between the parts of a broken text, `BLOCKS` the
+# encodings of bytes. A spelling comes with a function that maps a span in it back to the original text.
 
 from __future__ import annotations
 
@@ -42,6 +40,7 @@ _NAMED = {
     "lsqb": "[", "rsqb": "]", "lbrack": "[", "rbrack": "]", "Hat": "^", "lbrace": "{", "rbrace": "}", "lcub": "{", "rcub": "}",
     "vert": "|", "hyphen": "-", "dash": "-", "shy": "", "zwj": "", "zwnj": "", "tilde": "~", "nbhy": "-",
 }  # fmt: skip
+_SIGNS = {"terminal": TERMINAL, "gone": "", "slash": "\\"}
 _WORD = lazy(r"[^\s\"'`,;(){}<>\[\]\\|]*+")
 _TOKEN, _CONTROL = lazy(r"[\d_+/=!#$%^*~@]|[a-z][A-Z]"), lazy(r"[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x80-\x9f\ufffd]")
 _ESCAPED = lazy(_ESCAPE)
@@ -101,9 +100,8 @@ def spellings(text: str) -> Iterator[tuple[str, Back]]:
         for signs, pattern in LAYERS:
             if layer.isascii() and not any(sign in layer for sign in signs):
                 continue
-            escapes = [(match.span(), _meant(match)) for match in pattern.finditer(layer)]
-            meant = [(span, new) for span, new in escapes if new is not None]
-            if not meant:
+            escapes = ((match.span(), _meant(match)) for match in pattern.finditer(layer))
+            if not (meant := [(span, new) for span, new in escapes if new is not None]):
                 continue
             if _ESCAPED.search(layer):  # a colour code may be between two words or inside one
                 spaced, back = _replaced(layer, [(span, new if new != TERMINAL else " ") for span, new in meant])
@@ -129,17 +127,15 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
                 near += 1
             start, end = max(0, joints[0][0] - FARTHEST), joints[near - 1][1] + FARTHEST
             start = text.rfind("\n", start, joints[0][0]) + 1 or start
-            piece, back = _replaced(
-                text[start:end], [((begin - start, stop - start), "") for begin, stop in joints[:near]]
-            )
+            here, joints = joints[:near], joints[near:]
+            piece, back = _replaced(text, [(joint, "") for joint in here], start, end)
             places, gone = [], start
-            for begin, stop in joints[:near]:
+            for begin, stop in here:
                 # Two literals, or a line that ends in a sign of continuation, are one text whatever the next word is.
                 marked = pattern.groups or text[begin:stop].lstrip()[:1] not in "\r\n"
                 places.append((begin - gone, "" if marked else _word_at(text, stop)))
                 gone += stop - begin
-            yield piece, _chained((_shifted(start), back)), places
-            joints = joints[near:]
+            yield piece, back, places
 
 
 def _is_broken(text: str, start: int, end: int) -> bool:
@@ -181,20 +177,18 @@ def _text_of(raw: bytes, *, part: bool = False) -> str:
     return "" if _CONTROL.search(text) else text
 
 
-def _replaced(text: str, replacements: list[tuple[tuple[int, int], str]]) -> tuple[str, Back]:
-    """Return the text with some of its spans replaced, and the way back."""
+def _replaced(
+    text: str, replacements: list[tuple[tuple[int, int], str]], start: int = 0, end: int | None = None
+) -> tuple[str, Back]:
+    """Return a stretch of a text with some of its spans replaced, and the way back."""
     parts: list[str] = []
-    new_places: list[int] = [0]  # positions in the new text, alternately after kept and replaced parts
-    old_places: list[int] = [0]  # the same positions in the original text
-    length = last = 0
-    for (start, end), new in replacements:
-        kept = text[last:start]
-        parts += (kept, new)
-        length += len(kept)
+    new_places, old_places = [0], [start]  # positions in both texts, alternately after kept and replaced parts
+    for (begin, stop), new in replacements:
+        parts += (text[old_places[-1] : begin], new)
+        length = new_places[-1] + begin - old_places[-1]
         new_places += (length, length + len(new))
-        old_places += (start, end)
-        length, last = length + len(new), end
-    parts.append(text[last:])
+        old_places += (begin, stop)
+    parts.append(text[old_places[-1] : end])
 
     def back(start: int, end: int) -> tuple[int, int]:
         first, final = bisect_right(new_places, start) - 1, bisect_right(new_places, end - 1) - 1
@@ -209,29 +203,17 @@ def _meant(match: re.Match[str]) -> str | None:
     """Return the character that an escape stands for; None to leave it as it is."""
     kind = str(match.lastgroup)
     value = match[kind]
-    match kind:
-        case "terminal":
-            return TERMINAL
-        case "gone":
-            return ""
-        case "space":
-            return "\t" if value == "t" else "\n"
-        case "quote":
-            return value
-        case "slash":
-            return "\\"
-        case "name":
-            return _NAMED.get(value)
+    if kind in _SIGNS:
+        return _SIGNS[kind]
+    if kind == "space":
+        return "\t" if value == "t" else "\n"
+    if kind in ("quote", "name"):
+        return value if kind == "quote" else _NAMED.get(value)
     code = int(value, {"decimal": 10, "octal": 8}.get(kind, 16))
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x10000 else None
 
 
-def _shifted(by: int) -> Back:
-    return lambda start, end: (start + by, end + by)
-
-
 def _chained(backs: tuple[Back, ...]) -> Back:
-    """Return the way back through all layers, the last one first."""
 
     def back(start: int, end: int) -> tuple[int, int]:
         for layer_back in reversed(backs):

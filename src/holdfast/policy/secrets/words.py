@@ -51,11 +51,8 @@ def secret_names(text: str) -> Iterator[tuple[int, str]]:
         start = lowered.find(word)
         while start >= 0:
             end = start + len(word)
-            if word == "key":
-                counts = lowered[max(0, start - 14) : start].rstrip("_-. ").endswith(_KEYS)
-            else:
-                counts = word not in _SHORT or _is_separate(text, start, end)
-            if counts:
+            is_key = word == "key" and lowered[max(0, start - 14) : start].rstrip("_-. ").endswith(_KEYS)
+            if is_key or word in _LONG or (word in _SHORT and _is_separate(text, start, end)):
                 yield end, word
             start = lowered.find(word, end)
 
@@ -78,10 +75,8 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = False) -> bool:
-    """True if a value where a secret might be looks like one: random, not words, not a stand-in.
-
-    If a password was `spoken` of, a word with a number at its end counts too.
-    """
+    """True if a value where a secret might be looks like one: random, not words, not a stand-in."""
+    # If a password was `spoken` of, a word with a number at its end counts too.
     value = value[:LONGEST_JUDGED]
     if len(value) < least or " " in value.strip() or is_placeholder(value):
         return False
@@ -106,9 +101,8 @@ def is_wordy(value: str) -> bool:
 def _is_word(part: str) -> bool:
     if _WORD.fullmatch(part):
         return True
-    if len(part) > 36:  # names run together are shorter
-        return False
-    camel = _CAMEL.fullmatch(part) or (len(part) > 8 and _CAMEL_NUMBERED.fullmatch(part))
+    # Names run together are no longer than this.
+    camel = len(part) <= 36 and (_CAMEL.fullmatch(part) or (len(part) > 8 and _CAMEL_NUMBERED.fullmatch(part)))
     return bool(camel) and 3.5 * len(_CAPITALS.findall(part)) <= len(part)
 
 

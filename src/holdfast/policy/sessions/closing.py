@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast.model.patterns import tables
 from holdfast.model.text import counted, filled, shorten
@@ -17,22 +17,18 @@ HUMAN_SECONDS = 3.0  # no human reads and answers faster
 WORTH_KEEPING = 20  # characters from which an answer likely holds a lesson
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One closing question, and other keys that agents use for it."""
+class Question(NamedTuple):
+    """One closing question: the key of its answer, its text, and other keys that agents use for it."""
 
     key: str
     text: str
-    aliases: tuple[str, ...] = ()
-    required: bool = False
+    aliases: list[str]
+    required: bool
 
 
 _REQUIRED = 5  # the first of them
-QUESTIONS = tuple(
-    Question(key=key, text=text, aliases=tuple(aliases.split()), required=place < _REQUIRED)
-    for place, (key, row) in enumerate(tables(__file__)["questions"])
-    for text, aliases in [row.split(" | ")]
-)
+_ROWS = [(key, *row.split(" | ")) for key, row in tables(__file__)["questions"]]
+QUESTIONS = [Question(key, text, more.split(), n < _REQUIRED) for n, (key, text, more) in enumerate(_ROWS)]
 _KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
 SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at", "human_response_at")
@@ -76,42 +72,44 @@ class Conduct:
 
 def read_payload(payload: Mapping[str, Any]) -> Payload:
     """Parse a payload leniently: known spellings and shapes are accepted, unknown keys are listed in `unread`."""
-    raw_reflection = payload.get("closing_reflection", payload.get("reflection"))
-    reflection, unknown = _reflection(raw_reflection)
-    direct_answers = {name: value for name, value in payload.items() if name in _KEYS}
-    if direct_answers:  # answers at the top level
-        reflection = _reflection(direct_answers)[0] | reflection
-    decisions = [_decision(item) for item in _items(payload.get("decisions"))]
-    threads = [
-        (_text(item.get("id")) or _text(item.get("text"))) if isinstance(item, Mapping) else _text(item)
-        for item in _items(payload.get("open_threads", payload.get("threads")))
-    ]
+    said, completion = payload.get("closing_reflection", payload.get("reflection")), payload.get("task_completion")
+    asked = said if isinstance(said, Mapping) else {"what_worked": said if isinstance(said, str) else ""}
+    answers = [
+        (name, _joined(value)) for name, value in (*payload.items(), *asked.items())
+    ]  # they may be at the top level
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
-    completion = payload.get("task_completion")
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):
         corrections = completion.get("human_response")
     inner = payload.get("summary")
-    source = {**payload, **inner} if isinstance(inner, Mapping) else dict(payload)
-    if isinstance(inner, str):
-        source.setdefault("completed", inner)
+    source = {"completed": inner if isinstance(inner, str) else "", **payload, **_mapping(inner)}
     return Payload(
         title=_text(payload.get("title")),
-        reflection=reflection,
+        reflection={_KEYS[name]: text for name, text in answers if name in _KEYS and text},
         summary={name: text for name in SUMMARY if (text := _joined(source.get(name)))},
         corrections=None if corrections is None else _joined(corrections),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
-        decisions=tuple(item for item in decisions if item),
-        threads=tuple(text for text in threads if text),
-        resolved=tuple(_text(item) for item in _items(payload.get("resolved_threads")) if _text(item)),
+        decisions=tuple(
+            {**_mapping(item), "title": title}
+            for item in _items(payload.get("decisions"))
+            if (title := _first(item, "title", "decision"))
+        ),
+        threads=tuple(
+            text
+            for item in _items(payload.get("open_threads", payload.get("threads")))
+            if (text := _first(item, "id", "text"))
+        ),
+        resolved=tuple(filter(None, map(_text, _items(payload.get("resolved_threads"))))),
         learnings=tuple(item for item in learnings if isinstance(item, Mapping)),
         kept=tuple(item for item in learnings if isinstance(item, str)),
         scars=tuple(item for item in _items(payload.get("scars_to_record")) if isinstance(item, Mapping)),
         project_state=_text(payload.get("project_state")),
-        session=_text(payload.get("session_id")) or _text(payload.get("session")),
-        issue=_text(payload.get("linear_issue")) or _text(payload.get("issue")),
-        prose=isinstance(raw_reflection, str) and len(raw_reflection.strip()) >= WORTH_KEEPING,
-        unread=(*unknown, *(name for name in payload if name not in _READ and name not in _KEYS)),
+        session=_first(payload, "session_id", "session"),
+        issue=_first(payload, "linear_issue", "issue"),
+        prose=isinstance(said, str) and len(said.strip()) >= WORTH_KEEPING,
+        unread=tuple(
+            name for name in (*_mapping(said), *(one for one in payload if one not in _READ)) if name not in _KEYS
+        ),
     )
 
 
@@ -124,28 +122,17 @@ _READ = frozenset(
 ) | frozenset(SUMMARY)
 
 
-def missing_answers(payload: Payload) -> list[str]:
-    """Return the required questions without an answer; a reflection in prose answers them all."""
-    if payload.prose:
-        return []
-    return [
-        f"{question.key}: {question.text}"
-        for question in QUESTIONS
-        if question.required and not payload.reflection.get(question.key)
-    ]
-
-
 def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
     """Return why a session cannot be closed this way and what to do; empty if it can."""
     if close_type not in CLOSE_TYPES:
         return [f"{close_type!r} is not a close type: use {', '.join(CLOSE_TYPES)}"]
     if close_type == "quick" and conduct.minutes >= QUICK_MINUTES and not payload.reflection:
-        return [
-            f"the session lasted {conduct.minutes:.0f} minutes; from {QUICK_MINUTES} minutes on, close it as standard or answer at least one question"
-        ]
-    if close_type == "standard" and (missing := missing_answers(payload)):
-        return [f"answer {question}" for question in missing]
-    return []
+        way_out = "close it as standard or answer at least one question"
+        return [f"the session lasted {conduct.minutes:.0f} minutes; from {QUICK_MINUTES} minutes on, {way_out}"]
+    if close_type != "standard" or payload.prose:
+        return []
+    missing = (one for one in QUESTIONS if one.required and not payload.reflection.get(one.key))
+    return [f"answer {question.key}: {question.text}" for question in missing]
 
 
 def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
@@ -187,25 +174,12 @@ def title_of(payload: Payload, issue: str, known: str) -> str:
     return " · ".join(filled(issue, decided or shorten(payload.reflection.get("what_worked", ""), 50)))
 
 
-def _reflection(raw: Any) -> tuple[dict[str, str], list[str]]:
-    if isinstance(raw, str):
-        return ({"what_worked": raw.strip()} if raw.strip() else {}), []
-    if not isinstance(raw, Mapping):
-        return {}, []
-    answers = {_KEYS[name]: text for name, value in raw.items() if name in _KEYS and (text := _joined(value))}
-    return answers, [name for name in raw if name not in _KEYS]
-
-
-def _decision(item: Any) -> Mapping[str, Any]:
-    if isinstance(item, str):
-        return {"title": item.strip()} if item.strip() else {}
-    if not isinstance(item, Mapping) or not (title := _text(item.get("title")) or _text(item.get("decision"))):
-        return {}
-    return {**item, "title": title}
+def _first(item: Any, *names: str) -> str:
+    texts = [_text(item.get(name)) for name in names] if isinstance(item, Mapping) else [_text(item)]
+    return next(filter(None, texts), "")
 
 
 def _hurried(completion: Mapping[str, Any]) -> list[str]:
-    """Return warnings if the steps are out of order or the human had no time to answer."""
     moments = [moment for name in _STEPS if (moment := _moment(completion.get(name)))]
     if any(later < earlier for earlier, later in pairwise(moments)):
         return ["the steps of the closing ceremony are out of order"]
@@ -223,15 +197,15 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _items(value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return list(value)
-    return [] if value in (None, "") else [value]
+    return list(value) if isinstance(value, list | tuple) else [] if value in (None, "") else [value]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _joined(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ". ".join(text for item in value if (text := _text(item)))
-    return _text(value)
+    return ". ".join(filter(None, map(_text, value))) if isinstance(value, list | tuple) else _text(value)
 
 
 def _text(value: Any) -> str:

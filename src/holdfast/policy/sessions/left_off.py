@@ -8,7 +8,7 @@ from operator import itemgetter
 from holdfast.model.fence import inline
 from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
-from holdfast.model.text import filled, tokens_of
+from holdfast.model.text import filled, texts_of, tokens_of
 from holdfast.policy.language.headlines import is_limit
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
@@ -16,6 +16,7 @@ from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 LONGEST_QUESTION = 200  # characters
 SAID, THEN = "User said", "; then "
 _HEAD, _FOOT = "<holdfast-left-off>", "</holdfast-left-off>"
+_ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,32 +46,25 @@ def lines_of(left: LeftOff) -> list[tuple[str, list[str]]]:
     fields = left.summary.fields
     asked = list(reversed(str(fields.get("request") or left.summary.title).split(THEN)))
     said = [text for text in _texts(fields.get("constraints")) if not _is_in(text, asked[0])]
+    known = f"{asked} {fields.get('state')}"
     sections = [
         ("Asked", [text for text in asked if text == asked[0] or not _is_in(text, " ".join(said))]),
         (SAID, sorted(said, key=lambda sentence: not is_limit(sentence))),
         ("Broken or open", _texts(fields.get("notes"))),
         ("Next", _texts(fields.get("next_steps"))),
         ("State", _texts(fields.get("state"))),
-        (
-            "Done",
-            [text for text in _texts(fields.get("completed")) if not _is_in(text, f"{asked} {fields.get('state')}")],
-        ),
+        ("Done", [text for text in _texts(fields.get("completed")) if not _is_in(text, known)]),
         ("Files changed", [", ".join(_texts(fields.get("files_modified"))[:8])]),
         ("Asked since, in passing", list(left.since)),
     ]
     return [(name, lines) for name, texts in sections if (lines := [inline(text) for text in texts if text])]
 
 
-def head_of(left: LeftOff) -> str:
-    """Return the line above: when, on which branch, and whether the work was interrupted."""
+def plain(left: LeftOff, budget: int) -> str:
+    """Return where work was left off, within a token budget: when, on which branch, whether it was interrupted, and what."""
     branch, worktree = left.branch and f"branch {left.branch}", left.worktree and f"worktree {left.worktree}"
     facts = filled(left.at[:10], branch, worktree, left.interrupted and "interrupted")
-    return f"Where we left off ({inline(', '.join(facts))}):"
-
-
-def plain(left: LeftOff, budget: int) -> str:
-    """Return where work was left off, within a token budget."""
-    return packed(head_of(left), lines_of(left), budget)
+    return packed(f"Where we left off ({inline(', '.join(facts))}):", lines_of(left), budget)
 
 
 def fenced(left: LeftOff, budget: int) -> str:
@@ -80,9 +74,7 @@ def fenced(left: LeftOff, budget: int) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [text for text in value if isinstance(text, str)]
-    return value.splitlines() if isinstance(value, str) else []
+    return value.splitlines() if isinstance(value, str) else texts_of(value)
 
 
 def _is_in(sentence: str, request: str) -> bool:
@@ -90,10 +82,8 @@ def _is_in(sentence: str, request: str) -> bool:
 
 
 def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
-    """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others.
-
-    Of what the user said every limit comes before the second line of another section.
-    """
+    """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others."""
+    # Of what the user said every limit comes before the second line of another section.
     whole = _written(head, dict(sections))
     if tokens_of(whole) <= budget:
         return whole
@@ -115,14 +105,10 @@ def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) ->
 def _written(head: str, kept: dict[str, list[str]]) -> str:
     parts = [head]
     for name, lines in kept.items():
-        if len(lines) == 1:
-            parts.append(f"{name}: {lines[0]}")
-        elif lines:
-            parts += [f"{name}:", *(f"- {line}" for line in lines)]
+        parts += (
+            [f"{name}: {lines[0]}"] if len(lines) == 1 else [f"{name}:"] * bool(lines) + [f"- {line}" for line in lines]
+        )
     return "\n".join(parts)
-
-
-_ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
 
 
 def asks_for_it(question: str) -> bool:

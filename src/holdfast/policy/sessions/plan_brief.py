@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import filled, headline, shorten, tokens_of
-from holdfast.policy.ranking.scar_wordings import wording
+from holdfast.model.text import filled, headline, shorten, texts_of, tokens_of
+from holdfast.policy.sessions.evidence import wording
 
 FORMATS = ("full", "compact", "gate")
 BUDGETS = {"full": 4_000, "compact": 500, "gate": 100}
@@ -29,16 +29,10 @@ class Brief:
 
 def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
     """Return the records that matter to a plan in one of three formats, within a token budget."""
-
-    def rank(record: Record) -> tuple[bool, bool, int]:
-        severity = _ORDER.get(str(record.fields.get("severity")), len(_ORDER))
-        return not is_blocking(record), record.source == "starter", severity
-
-    ordered = sorted(records, key=rank)
-    write, head, blocking = _line, f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
-    if form == "full":
-        write = _whole
-    elif form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
+    ordered = sorted(records, key=lambda one: _ORDER.get(str(one.fields.get("severity")), len(_ORDER)))
+    ordered.sort(key=lambda one: (not is_blocking(one), one.source == "starter"))
+    head, blocking = f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
+    if form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
         critical = [one for one in ordered if one.fields.get("severity") == "critical" and one.source != "starter"]
         ordered = [record for record in ordered if is_blocking(record) or record in critical]
         if not ordered:
@@ -48,7 +42,7 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
         blocking = len(ordered)
     lines, included = [clipped(head, budget)], list[str]()
     for record in ordered:
-        text = write(record)
+        text = _whole(record) if form == "full" else _line(record)
         room = budget - tokens_of("\n".join([*lines, ""]))
         fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
         if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:
@@ -58,13 +52,8 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
     if not ordered:
         lines.append("No memory matches this plan.")
     text = clipped(defused("\n".join(lines)), budget)
-    return Brief(
-        text=text,
-        tokens=tokens_of(text),
-        included=tuple(included),
-        left_out=len(ordered) - len(included),
-        blocking=blocking,
-    )
+    left_out = len(ordered) - len(included)
+    return Brief(text=text, tokens=tokens_of(text), included=tuple(included), left_out=left_out, blocking=blocking)
 
 
 def is_blocking(record: Record) -> bool:
@@ -101,10 +90,8 @@ def _label(record: Record) -> str:
 def _verification(record: Record) -> str:
     if not is_blocking(record):
         return ""
-    commands = record.fields.get("verify_with")
-    command_list = "; ".join(commands) if isinstance(commands, list) else ""
-    expected = record.fields.get("must_show")
-    return f" Run: {command_list}" * bool(command_list) + f" Must show: {expected}" * bool(expected)
+    commands, expected = "; ".join(texts_of(record.fields.get("verify_with"))), record.fields.get("must_show")
+    return f" Run: {commands}" * bool(commands) + f" Must show: {expected}" * bool(expected)
 
 
 def clipped(text: str, budget: int) -> str:

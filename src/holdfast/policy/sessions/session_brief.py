@@ -90,9 +90,9 @@ def collapsed(lines: Sequence[Line]) -> list[Line]:
         same = next((index for index in alike if _marks(kept[index].record) == _marks(line.record)), None)
         if same is not None:
             kept[same] = replace(kept[same], alike=kept[same].alike + 1)
-            continue
-        kept.append(line)
-        texts.append(own)
+        else:
+            kept.append(line)
+            texts.append(own)
     return kept
 
 
@@ -102,10 +102,7 @@ def contradicted_by(newer: Record) -> str:
 
 
 def written(page: Page, lines: Sequence[Line]) -> Prepared:
-    """Return a brief of ranked lines: fenced facts, not instructions.
-
-    The lines are chosen by standing and grouped under fixed headings. What does not fit is counted.
-    """
+    """Return a brief of ranked lines, grouped under fixed headings: fenced facts, not instructions."""
     longest = next((characters for most, _, characters in SIZES if page.size < most), LONGEST)  # of a record
     chosen = list[Line]()
     rows = {line.record.id: _row(line, longest) for line in lines}
@@ -113,20 +110,15 @@ def written(page: Page, lines: Sequence[Line]) -> Prepared:
         more = [*chosen, line]
         if tokens_of(_text(page, _grouped(more, rows), page.size)) <= page.budget:
             chosen = more
-    if not chosen and not page.state:
-        return Prepared(text="")
     left = page.size - sum(1 + line.alike for line in chosen if line.record.project == page.project)
     text = _text(page, _grouped(chosen, rows), left)
-    if tokens_of(text) > page.budget:
+    if not (chosen or page.state) or tokens_of(text) > page.budget:
         return Prepared(text="")
     return Prepared(text=text, ids=tuple(line.record.id for line in chosen), tokens=tokens_of(text))
 
 
 def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
-    """Return lines in the order in which they are added; each further line of a heading must stand higher.
-
-    A small store is injected whole. Of a large one, headings have a limit and what stands low is left out.
-    """
+    """Return lines in the order in which they are added; each further line of a heading must stand higher."""
     order = list[tuple[int, Line]]()
     for kinds, most in SECTIONS.values():
         own = [line for line in lines if line.record.kind in kinds]
@@ -170,12 +162,9 @@ def _row(line: Line, longest: int) -> str:
 
 
 def _content(record: Record) -> str:
-    """Return the title and what the text adds to it."""
-    body = flat(record.body)
-    title = record.title.rstrip("…")
+    body, title = flat(record.body), record.title.rstrip("…")
     return body if body.startswith(title) or not title else record.title if not body else f"{record.title}: {body}"
 
 
 def _marks(record: Record) -> frozenset[str]:
-    """Return the numbers, names and negations of a record."""
     return frozenset(match[0].lower() for match in _TELLING.finditer(_content(record)))

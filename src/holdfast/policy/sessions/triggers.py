@@ -11,7 +11,7 @@ from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
 from holdfast.model.text import filled, shorten
 from holdfast.policy.activity.patterns import compiled, narrowed
-from holdfast.policy.activity.programs import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
+from holdfast.policy.activity.shell import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
 
 _BARE = frozenset({*SHELLS, *INTERPRETERS, *WRAPPERS})  # alone they name no action
 Role = Literal["site", "remedy", "condition", ""]
@@ -21,12 +21,19 @@ _CUES = cues_of(__file__)
 _SAYS = {name: lazy(text) for name, text in _CUES["warnings"].items()}
 _HABITS = {tuple(commands.split(", ")): lazy(text) for commands, text in _CUES["habits"].items()}
 _LANGUAGE = frozenset(_CUES["words"]["language"].split())  # first words of code, not of commands
+LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
+MOST_WILDCARDS = 6
+LONGEST_PART, MOST_STEPS = 300, 3  # of a warning: characters of each line, and steps of its remedy
+SPEAKING = frozenset({"scar", "anti_pattern"})
+_WILDCARD = re.compile(r"\[[^\]]*\]|[*?]+")
+_LITERAL = re.compile(r"[^\W_]{2}")
+_PATH = re.compile(
+    r"^(?:[\w.@*?-]+/)+[\w.*?@-]*$|^[\w*?-]+\.(?:py|ts|tsx|js|go|rs|rb|java|sql|ya?ml|toml|json|sh|tf|env|md|lock|ipynb|proto)$|^\.env[\w.*]*$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mention:
-    """A command, path, flag or piece of SQL that a text names, and what it is there."""
-
     text: str
     kind: Literal["command", "path", "flag", "sql"]
     role: Role
@@ -70,28 +77,27 @@ def _merged(sites: list[_Mention], mentions: list[_Mention]) -> Iterator[tuple[s
         elif site.kind == "sql":
             text = f"{clients[0] if clients else 'sql'} {text}"
         elif site.kind == "flag":
-            near = (
-                one
-                for one in mentions
-                if one.kind == "command" and one.role in ("site", "") and one.sentence == site.sentence
-            )
-            text = f"{next((one.text for one in near), '')} {text}".strip()
+            here = (one for one in mentions if one.kind == "command" and one.sentence == site.sentence)
+            text = f"{next((one.text for one in here if one.role in ('site', '')), '')} {text}".strip()
         elif site.sentence in joined or (has_sql and text.split()[0] in SQL_CLIENTS):
             continue
         yield text, site.sentence
 
 
 def _mentions(text: str, default: Role = "", first: int = 0) -> Iterator[_Mention]:
-    """Yield what a text names, each with its role; the first command without a cue is what the text is about.
-
-    Sentences are counted from `first`.
-    """
+    """Yield what a text names, each with its role; the first command without a cue is what the text is about."""
+    # Sentences are counted from `first`.
     is_told = bool(default)
     text = _SAYS["fence"].sub(_as_quotations, text)
     text = _SAYS["in_quotes"].sub(lambda match: f"`{match[1]}`" if match[1].split()[0] in KNOWN else match[0], text)
     named = {tuple(match[1].split()[:2]) for match in _SAYS["quoted"].finditer(text)}
     for number, sentence in enumerate(_SAYS["sentence"].split(text), first):
-        for start, end, quoted in _spans(sentence, named):
+        plain = _SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence)
+        # What is not in quotation marks counts too, unless the text quotes it elsewhere.
+        spans = [(match.span(), match[1].strip().removeprefix("$ ")) for match in _SAYS["quoted"].finditer(sentence)]
+        unquoted = ((match.span(), match[0].strip()) for match in _SAYS["prose_command"].finditer(plain))
+        spans += [(place, said) for place, said in unquoted if tuple(said.split()[:2]) not in named]
+        for (start, end), quoted in sorted(spans):
             before, after = sentence[:start], sentence[end:]
             kind = _kind_of(quoted, before)
             if not kind:
@@ -102,7 +108,7 @@ def _mentions(text: str, default: Role = "", first: int = 0) -> Iterator[_Mentio
             named_as = named_as.removesuffix(" …").rstrip() if kind in ("command", "sql") else named_as
             yield _Mention(text=named_as, kind=kind, role=role, sentence=number)
         for commands, pattern in _HABITS.items():
-            for match in pattern.finditer(_SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence)):
+            for match in pattern.finditer(plain):
                 before, after = sentence[: match.start()], sentence[match.end() :]
                 role = _role_of_habit(match[0], before, after, default)
                 if role == "site":
@@ -111,7 +117,6 @@ def _mentions(text: str, default: Role = "", first: int = 0) -> Iterator[_Mentio
 
 
 def _as_quotations(fence: re.Match[str]) -> str:
-    """Return the lines of a code block as quotations in the sentence before it."""
     lines = [line.strip().removeprefix("$ ") for line in fence[1].splitlines()]
     return " " + ", ".join(f"`{line}`" for line in lines if line and not line.startswith("#")) + "\n"
 
@@ -121,38 +126,18 @@ def _role_of_habit(habit: str, before: str, after: str, default: Role) -> Role:
     if habit.startswith("before"):
         return "site"
     is_order = not _SAYS["clause"].split(before)[-1].strip() and not re.search(r"(?:ing|ed)\b", habit)
-    return (
-        "remedy"
-        if is_order and not _SAYS["harm"].search(after)
-        else _role("command", before, after, default, is_first=True)
-    )
-
-
-def _spans(sentence: str, named: set[tuple[str, ...]]) -> list[tuple[int, int, str]]:
-    """Return quotations with their places, and commands without quotation marks unless the text quotes them elsewhere."""
-    quoted = [
-        (match.start(), match.end(), match[1].strip().removeprefix("$ "))
-        for match in _SAYS["quoted"].finditer(sentence)
-    ]
-    plain = _SAYS["prose_command"].finditer(_SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence))
-    unquoted = [(match.start(), match.end(), match[0].strip()) for match in plain]
-    return sorted([*quoted, *(span for span in unquoted if tuple(span[2].split()[:2]) not in named)])
+    is_advice = is_order and not _SAYS["harm"].search(after)
+    return "remedy" if is_advice else _role("command", before, after, default, is_first=True)
 
 
 def _kind_of(quoted: str, before: str) -> Literal["command", "path", "flag", "sql", ""]:
-    """Return what a quotation is; "" if it is none of these."""
     quoted = _SAYS["setting"].sub("", quoted) if _SAYS["setting"].match(quoted) else quoted
     words = quoted.split()
     first = words[0] if words else ""
     if first.startswith("-") and len(first) > 1 and _SAYS["second"].match(first):
         return "flag"
-    if (
-        first.lower() in SQL_VERBS
-        and first.lower() != "merge"
-        and (first.isupper() or len(words) > 1)
-        and first not in KNOWN
-    ):
-        return "sql" if first.isupper() or words[1:2] != [] else ""
+    if first.lower() in SQL_VERBS - {"merge"} and first not in KNOWN and (first.isupper() or len(words) > 1):
+        return "sql"
     if len(words) == 1 and _SAYS["path"].fullmatch(first):
         is_script = first.startswith("./") or first.endswith((".sh", ".bash", ".ps1")) or "/" in first
         return "command" if first.startswith("./") or (is_script and _SAYS["running"].search(before)) else "path"
@@ -165,14 +150,12 @@ def _kind_of(quoted: str, before: str) -> Literal["command", "path", "flag", "sq
         return ""
     if len(words) == 1:
         return "command" if _SAYS["running"].search(before) and "." not in first else ""
-    is_name = (
-        len(words) == 2 and words[1].isalpha() and before.strip() and not _SAYS["doing"].search(before)
-    )  # `consumer stalled`
+    # `consumer stalled` is a name.
+    is_name = len(words) == 2 and words[1].isalpha() and before.strip() and not _SAYS["doing"].search(before)
     return "command" if _SAYS["second"].match(words[1]) and not _SAYS["code"].search(quoted) and not is_name else ""
 
 
 def _role(kind: str, before: str, after: str, default: Role, *, is_first: bool) -> Role:
-    """Decide what a mention is by the words of its clause."""
     before = _SAYS["quoted"].sub("it", before)
     clause = _SAYS["clause"].split(before)[-1]
     if role := _cue_before(kind, before, clause):
@@ -193,10 +176,8 @@ def _role(kind: str, before: str, after: str, default: Role, *, is_first: bool) 
         return "remedy"
     if _SAYS["went_well"].match(after):
         return ""
-    did_harm = (
-        _SAYS["harm"].search(after if not before.strip() else _SAYS["clause"].split(after)[0][:40])
-        and kind == "command"
-    )
+    result = after if not before.strip() else _SAYS["clause"].split(after)[0][:40]
+    did_harm = kind == "command" and _SAYS["harm"].search(result)
     return default or ("site" if is_first or did_harm else "")
 
 
@@ -219,17 +200,6 @@ def _wide(before: str, clause: str) -> str:
     """Return a clause; if a mention stands alone in it (`…: X`, `… (X)`), the clause before it."""
     clauses = _SAYS["clause"].split(before)
     return clauses[-2] if len(clauses) > 1 and clause.strip().lower() in ("", "or", "and", "nor") else clause
-
-
-LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
-MOST_WILDCARDS = 6
-LONGEST_PART, MOST_STEPS = 300, 3  # of a warning: characters of each line, and steps of its remedy
-SPEAKING = frozenset({"scar", "anti_pattern"})
-_WILDCARD = re.compile(r"\[[^\]]*\]|[*?]+")
-_LITERAL = re.compile(r"[^\W_]{2}")
-_PATH = re.compile(
-    r"^(?:[\w.@*?-]+/)+[\w.*?@-]*$|^[\w*?-]+\.(?:py|ts|tsx|js|go|rs|rb|java|sql|ya?ml|toml|json|sh|tf|env|md|lock|ipynb|proto)$|^\.env[\w.*]*$"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,10 +240,7 @@ def _problem(trigger: str) -> str:
 def places_of(record: Record) -> Places:
     """Return where a record is injected: at its own triggers, else where its text and anchors imply."""
     if record.triggers:
-        usable = [
-            trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger)
-        ]  # older versions stored others
-        return _sorted(usable)
+        return _sorted(trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger))
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
     return _sorted(inferred(record))
@@ -282,9 +249,8 @@ def places_of(record: Record) -> Places:
 def warns_at(record: Record) -> str:
     """Return at which commands and edits a record warns, in words; "" if at none."""
     places = places_of(record)
-    listed = "; ".join(
-        (*(f"`{command}`" for command in places.commands), *(f"edits of {path}" for path in places.paths))
-    )
+    edits = (f"edits of {path}" for path in places.paths)
+    listed = "; ".join((*(f"`{command}`" for command in places.commands), *edits))
     return f"{listed} (inferred from its text)" if listed and not record.triggers else listed
 
 
@@ -314,30 +280,25 @@ def inferred(record: Record) -> list[str]:
     """Return the triggers that the text of a warning implies, and the files it cites."""
     title = "" if record.title.strip() in record.body else f"{record.title.strip().rstrip('.')}. "
     warning = "\n".join((f"{title}{record.body}", *_texts(record, "applies_when", "why", "problem_context")))
-    named = sites_in(
-        warning, advice=_texts(record, "action_protocol", "solution_approach", "self_check", "verify_with")
-    )
+    advice = _texts(record, "action_protocol", "solution_approach", "self_check", "verify_with")
+    named = sites_in(warning, advice=advice)
     cited = [f"path:{path}" for path in (anchor.partition("::")[0] for anchor in record.anchors) if _PATH.match(path)]
     return list(dict.fromkeys(trigger for trigger in (*named, *cited) if not _problem(trigger)))
 
 
 def _sorted(triggers: Iterable[str]) -> Places:
-    commands: dict[str, None] = {}
-    paths: dict[str, None] = {}
-    for trigger in (item.strip() for item in triggers):
+    found: dict[str, dict[str, None]] = {"command": {}, "path": {}}
+    for trigger in map(str.strip, triggers):
         kind, _, rest = trigger.partition(":")
-        if kind in ("command", "path") and rest.strip():
-            (commands if kind == "command" else paths)[" ".join(rest.split())] = None
-        elif _PATH.match(trigger) and not trigger.startswith("./"):
-            paths[trigger] = None
-        else:
-            commands[" ".join(trigger.split())] = None
-    return Places(commands=tuple(commands), paths=tuple(paths))
+        if kind not in found or not rest.strip():
+            kind, rest = "path" if _PATH.match(trigger) and not trigger.startswith("./") else "command", trigger
+        found[kind][" ".join(rest.split())] = None
+    return Places(commands=tuple(found["command"]), paths=tuple(found["path"]))
 
 
 def _texts(record: Record, *names: str) -> list[str]:
-    texts: list[str] = []
-    for name in names:
-        value = record.fields.get(name)
-        texts += map(str, value) if isinstance(value, list) else [value] if isinstance(value, str) and value else []
-    return texts
+    values = (record.fields.get(name) for name in names)
+    lists = (
+        value if isinstance(value, list) else [value] if isinstance(value, str) and value else () for value in values
+    )
+    return [str(text) for texts in lists for text in texts]

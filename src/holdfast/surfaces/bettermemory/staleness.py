@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from holdfast.model.anchor import parse_anchor
 from holdfast.model.ids import days_between
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Record
-from holdfast.policy.mentions import anchors_in
+from holdfast.policy.freshness import anchors_in
 from holdfast.verbs.memory import Memory
 
 STALE_DAYS = 30
@@ -25,34 +25,11 @@ _PATH = re.compile(r"(?:~|[A-Za-z]:)?[/\\][\w.+@~ -]+(?:[/\\][\w.+@~ -]+)*[/\\]?
 _EXAMPLE = re.compile(
     r"[/\\](?:path|some|your|my|foo|bar|baz|example|dir)(?:[/\\]|$)|[/\\](?:foo|bar|baz)(?:\.\w+)?$|[<>{}*…]"
 )
-COMMIT, VERSION = "commit:", "version:"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """When a memory was last verified, and whether that was too long ago."""
-
-    status: Status
-    at: str = ""
-    days: float | None = None
-
-    @property
-    def recommendation(self) -> str:
-        """What to do about it; empty when it is fresh."""
-        match self.status:
-            case "never":
-                return "Never verified: check it before you rely on it, then memory_verify."
-            case "stale":
-                return f"Verified more than {STALE_DAYS} days ago: check it again, then memory_verify or memory_update."
-        return ""
-
-
-def checked(record: Record, now: str) -> Checked:
-    """Return when a record was last verified."""
-    if not record.verified_at:
-        return Checked(status="never")
-    days = days_between(record.verified_at, now)
-    return Checked(status="stale" if days > STALE_DAYS else "fresh", at=record.verified_at, days=days)
+PREFIXES = {"verified_commits": "commit:", "verified_versions": "version:"}  # of anchors that are no paths
+ADVICE: Mapping[Status, str] = {
+    "never": "Never verified: check it before you rely on it, then memory_verify.",
+    "stale": f"Verified more than {STALE_DAYS} days ago: check it again, then memory_verify or memory_update.",
+}
 
 
 def verdict(status: Status, *, missing: int = 0, commits: int | None = None) -> Verdict:
@@ -76,24 +53,25 @@ def cited_paths(text: str) -> list[str]:
 
 def verified_parts(anchors: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what a check covered: paths, commits and versions."""
-    commits = [anchor.removeprefix(COMMIT) for anchor in anchors if anchor.startswith(COMMIT)]
-    versions = [anchor.removeprefix(VERSION) for anchor in anchors if anchor.startswith(VERSION)]
-    paths = [anchor for anchor in anchors if not anchor.startswith((COMMIT, VERSION))]
-    return {"verified_paths": paths, "verified_commits": commits, "verified_versions": versions}
+    paths = [anchor for anchor in anchors if not anchor.startswith(tuple(PREFIXES.values()))]
+    return {"verified_paths": paths} | {
+        name: [anchor.removeprefix(prefix) for anchor in anchors if anchor.startswith(prefix)]
+        for name, prefix in PREFIXES.items()
+    }
 
 
 def anchors_of(parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return what a check covered as anchors."""
-    commits = (f"{COMMIT}{commit}" for commit in parts["verified_commits"])
-    versions = (f"{VERSION}{version}" for version in parts["verified_versions"])
-    return tuple(dict.fromkeys((*parts["verified_paths"], *commits, *versions)))
+    return tuple(dict.fromkeys(PREFIXES.get(name, "") + part for name, some in parts.items() for part in some))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staleness:
-    """How stale a record may be. `commits` is None if git could not be asked."""
+    """When a record was last verified, and how stale it may be. `commits` is None if git could not be asked."""
 
-    checked: Checked
+    status: Status
+    at: str = ""
+    days: float | None = None
     paths: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     attested: tuple[str, ...] = ()
@@ -102,7 +80,12 @@ class Staleness:
     @property
     def verdict(self) -> Verdict:
         """Whether the record has to be checked before use."""
-        return verdict(self.checked.status, missing=len(self.missing), commits=self.commits)
+        return verdict(self.status, missing=len(self.missing), commits=self.commits)
+
+    @property
+    def recommendation(self) -> str | None:
+        """What to do about the last check; None when it is fresh."""
+        return ADVICE.get(self.status)
 
     @property
     def path_drift(self) -> dict[str, Any] | None:
@@ -116,12 +99,18 @@ class Staleness:
         """How many commits were made since the record was verified; None if unknown."""
         if self.commits is None:
             return None
-        recommendation = "The code changed since this was verified: check it again, then memory_verify."
-        return {
-            "status": "drift" if self.commits else "clean",
-            "commits_since_verify": self.commits,
-            "recommendation": recommendation if self.commits else None,
-        }
+        status, advice = "clean", None
+        if self.commits:
+            status, advice = "drift", "The code changed since this was verified: check it again, then memory_verify."
+        return {"status": status, "commits_since_verify": self.commits, "recommendation": advice}
+
+
+def checked(record: Record, now: str) -> Staleness:
+    """Return when a record was last verified."""
+    if not record.verified_at:
+        return Staleness(status="never")
+    days = days_between(record.verified_at, now)
+    return Staleness(status="stale" if days > STALE_DAYS else "fresh", at=record.verified_at, days=days)
 
 
 def staleness_of(memory: Memory, record: Record) -> Staleness:
@@ -138,12 +127,9 @@ def staleness_of_many(memory: Memory, records: Sequence[Record]) -> dict[str, St
     local = [record for record in records if _is_here(memory, record)]
     oldest = min((record.verified_at for record in local), default="")
     commits = memory.checkout.commits_since(oldest) if oldest else None
-    times = None if commits is None else sorted(commits)
-    counts = (
-        {record.id: len(times) - bisect_right(times, record.verified_at) for record in local}
-        if times is not None
-        else {}
-    )
+    times, counts = sorted(commits or ()), dict[str, int]()
+    for record in local if commits is not None else ():
+        counts[record.id] = len(times) - bisect_right(times, record.verified_at)
     return {record.id: _measured(memory, record, counts.get(record.id)) for record in records}
 
 
@@ -152,15 +138,9 @@ def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:
     is_here = record.project == memory.project  # a relative path means a file of this checkout
     relative = [parse_anchor(place).path for place in anchors_in(record.body)] if is_here else []
     paths = tuple(dict.fromkeys((*cited_paths(record.body), *relative, *attested)))
-    can_look = not isinstance(memory.checkout, RemoteCheckout)
+    can_look, last = not isinstance(memory.checkout, RemoteCheckout), checked(record, memory.clock.now())
     missing = tuple(path for path in paths if not _is_there(memory, path)) if can_look else ()
-    return Staleness(
-        checked=checked(record, memory.clock.now()),
-        paths=paths,
-        missing=missing,
-        attested=tuple(attested),
-        commits=commits,
-    )
+    return replace(last, paths=paths, missing=missing, attested=tuple(attested), commits=commits)
 
 
 def _is_here(memory: Memory, record: Record) -> bool:

@@ -5,14 +5,14 @@ Every write has a status.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from holdfast.engine.views import queries, records, usage
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Actor
 from holdfast.model.ids import days_before
@@ -21,25 +21,15 @@ from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Draft, Record, Source
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import (
-    SAME,
-    Duplicate,
-    PreviouslyRemoved,
-    ScopeMismatch,
-    Transient,
-    Waivers,
-    explain,
-    explain_pending,
-)
+from holdfast.policy.admission import admit
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.gate import APPLIES
-from holdfast.policy.sessions.feedback import SessionFeedback
+from holdfast.policy.sessions.outcomes import SessionFeedback
 from holdfast.surfaces.bettermemory import staleness
-from holdfast.surfaces.bettermemory.staleness import Staleness, checked, staleness_of, staleness_of_many, verified_parts
-from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in, surface_of
+from holdfast.surfaces.bettermemory.staleness import checked, staleness_of, staleness_of_many, verified_parts
+from holdfast.surfaces.maps import Terms, mapped, read_rows, surface_of
 from holdfast.surfaces.phrases import REMEDIES, content
-from holdfast.surfaces.tool import Call
+from holdfast.surfaces.tool import Call, read_contract
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, amend
 from holdfast.verbs.records.read import browse, in_use, list_scopes, note_reading
@@ -50,7 +40,6 @@ from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.health import health
 
 HERE = Path(__file__).parent
-CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
 SYSTEM = "bettermemory"
 # Kinds that are memories in bettermemory; threads and summaries belong to sessions.
 KNOWN = tuple(kind.name for kind in KINDS.values() if SYSTEM in kind.names)
@@ -60,13 +49,12 @@ PENDING = "pending_"
 _WORD = re.compile(r"\w[\w-]*")
 RULE = Actor(kind="rule", name="unspoken use")
 _KINDS = {"fact": "fact", "user-inference": "preference", "ambient": "observation"}
-_SOURCES: Mapping[str, Source] = {
-    "explicit-statement": "explicit",
-    "inferred": "inferred",
-    "user-correction": "correction",
-}
+_SOURCES: Mapping[str, Source]
+_SOURCES = {"explicit-statement": "explicit", "inferred": "inferred", "user-correction": "correction"}
 Plain = dict[str, Any]
 SNIPPET, AROUND = 200, 20
+# The shape of what each refusal names.
+REFUSED = {admit.Duplicate: "SAME", admit.PreviouslyRemoved: "GONE", admit.ScopeMismatch: "MISMATCH"}
 LONG_WORDS = 500  # words from which an ambient memory is too long for background
 
 
@@ -87,8 +75,7 @@ def next_turn(memory: Memory) -> Memory:
     """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
     session, due = memory.actor.session, feedback_of(memory).next_turn(memory.clock.now())
     data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": session}
-    events = [memory.event("used", shown_.id, data={**data, "token": shown_.token}) for shown_ in due]
-    if events:
+    if events := [memory.event("used", shown_.id, data={**data, "token": shown_.token}) for shown_ in due]:
         memory.note([replace(event, by=RULE) for event in events])
     return memory
 
@@ -197,35 +184,30 @@ def update(memory: Memory, id_: str, **args: Any) -> Plain:
 
 def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[str, Any]:
     """Return the outcome of a write, as a status with what to do next."""
+
+    def shaped(name: str, *values: Any) -> dict[str, Any]:
+        return mapped(SHAPES[name], values, memory, TERMS)
+
     match outcome:
         case Record():
-            return mapped(SHAPES["COMMITTED"], outcome, memory, TERMS)
+            return shaped("COMMITTED", outcome)
         case Written(record=record):
-            return mapped(SHAPES["COMMITTED"], record, memory, TERMS) | mapped(
-                SHAPES["NEIGHBOURS"], outcome, memory, TERMS
-            )
+            return shaped("COMMITTED", record) | shaped("NEIGHBOURS", outcome)
         case WrittenPending(record=record, why=why):
             reason = "config" if "confirm_writes" in why else "user-inference"
-            hint = explain_pending(record.id, REMEDIES[SYSTEM])
-            return mapped(SHAPES["PENDING"], (outcome, {"reason": reason, "hint": hint}), memory, TERMS)
-    refusal = explain(outcome, REMEDIES[SYSTEM])
+            hint = admit.explain_pending(record.id, REMEDIES[SYSTEM])
+            return shaped("PENDING", outcome, {"reason": reason, "hint": hint})
+    refusal = admit.explain(outcome, REMEDIES[SYSTEM])
     match outcome:
-        case Transient(markers=markers):
-            details: dict[str, Any] = {"markers": [_around(text, marker) for marker in markers]}
-            return {"status": "transient_warning", **details, "hint": refusal.hint}
-        case ScopeMismatch(suggested=suggested):
-            details = mapped(SHAPES["MISMATCH"], {"suggested": suggested}, memory, TERMS)
-        case Duplicate():
-            details = mapped(f"matches=matches[{SHAPES['SIMILAR']}]", outcome, memory, TERMS)
-        case PreviouslyRemoved():
-            details = mapped(f"removed_matches=matches[{SHAPES['REMOVED']}]", outcome, memory, TERMS)
-        case _:  # a secret
+        case admit.Transient(markers=markers):
+            around = [_around(text, marker) for marker in markers]
+            return {"status": "transient_warning", "markers": around, "hint": refusal.hint}
+        case admit.SecretFound():
             raise Invalid(refusal.reason, hint=refusal.hint)
-    return {"status": refusal.code, **details, "hint": refusal.hint}
+    return {"status": refusal.code, **shaped(REFUSED[type(outcome)], outcome), "hint": refusal.hint}
 
 
 def _around(text: str, marker: str) -> dict[str, str]:
-    """Return a marker with the text around it."""
     place = max(0, text.lower().find(marker))
     snippet = " ".join(text[max(0, place - AROUND) : place + len(marker) + AROUND].split())
     return {"marker": marker, "snippet": snippet} if text else {"marker": marker}
@@ -249,7 +231,7 @@ def listed(memory: Memory, with_bodies: bool, auto_scope: bool, scopes: Sequence
     found = [entry.record for entry in browse(memory, _query(memory, auto_scope, scopes)).entries]
     stale = staleness_of_many(memory, found) if with_bodies else {}
     now, shape = memory.clock.now(), SHAPES["FULL" if with_bodies else "LISTED"]
-    rows = [(record, stale.get(record.id) or Staleness(checked=checked(record, now))) for record in found]
+    rows = [(record, stale.get(record.id) or checked(record, now)) for record in found]
     return [mapped(shape, row, memory, TERMS) for row in rows]
 
 
@@ -265,41 +247,34 @@ def drop(memory: Memory, reference: str) -> bool:
 def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> list[tuple[Record, Plain]]:
     """Return the retired records, latest first: when and in which session each was retired."""
     rows = []
-    for entry in browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries:
-        event = [event for event in memory.store.events_about(entry.record.id) if event.verb == "retired"][-1]
-        rows.append(
-            (
-                entry.record,
-                {"at": event.at, "session": event.by.session or entry.record.extra.get("removed_session", "")},
-            )
-        )
+    retired = browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries
+    for record in (entry.record for entry in retired):
+        event = [event for event in memory.store.events_about(record.id) if event.verb == "retired"][-1]
+        rows.append((record, {"at": event.at, "session": event.by.session or record.extra.get("removed_session", "")}))
     return sorted(rows, key=lambda row: (row[1]["at"], row[0].id), reverse=True)
 
 
 def overview(memory: Memory, auto_scope: bool) -> Plain:
     """Count memories by scope, and what there is to curate."""
     request = _query(memory, auto_scope)
-    counts = {
-        "scopes": list_scopes(memory, everywhere=request.everywhere),
-        "total": browse(memory, replace(request, limit=1)).total,
-    }
-    return {**counts, "muted": list(feedback_of(memory).muted), "todo": chores(memory)}
+    counts: Plain = {"scopes": list_scopes(memory, everywhere=request.everywhere), "todo": chores(memory)}
+    total = browse(memory, replace(request, limit=1)).total
+    return {**counts, "total": total, "muted": list(feedback_of(memory).muted)}
 
 
-def chores(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30) -> Plain:
+def chores(memory: Memory) -> Plain:
     """Count what there is to curate in this project and everywhere; `drifted` is None if git could not be asked."""
-    found = _collected(memory, kinds, days, (memory.project, GLOBAL))
-    drifted, counts = found["drifted"], found["checks"]
-    sizes = {"cold": len(found["cold"]), "dead": len(found["dead"])}
-    return {**counts, **sizes, "drifted": None if drifted is None else len(drifted)}
+    found = _collected(memory, 30, (memory.project, GLOBAL))
+    sizes = {name: None if found[name] is None else len(found[name]) for name in ("cold", "dead", "drifted")}
+    return {**found["checks"], **sizes}
 
 
-def curated(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:
+def curated(memory: Memory, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:
     """Collect everything that makes a memory less useful, of all projects, as rows: record, usage, and disputes."""
-    store, found = memory.store, _collected(memory, kinds, days, None)
+    store, found = memory.store, _collected(memory, days, None)
     active, wrong = found["active"], found["wrong"]
     used = usage.of(store, active)
-    disputes = [use for use in (usage.since(store, wrong, "") if wrong else ()) if use.outcome == "contradicted"]
+    disputes = [use for use in (usage.uses(store, wrong) if wrong else ()) if use.outcome == "contradicted"]
 
     def row(id_: str, **more: Any) -> tuple[Any, ...]:
         record = active[id_]
@@ -313,58 +288,39 @@ def curated(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30, top
     for id_, record in active.items():
         for scope in record.scopes:
             members.setdefault(scope, []).append(id_)
-    sets = {"dead": set(found["dead"]), "cold": set(found["cold"]), "contradicted": set(wrong)}
-    scopes = [
-        {
-            "scope": scope,
-            "active": len(ids),
-            **{name: len(chosen & set(ids)) for name, chosen in sets.items()},
-            "applied_total": sum(used.get(id_, Usage()).applied for id_ in ids),
-        }
-        for scope, ids in sorted(members.items())
-    ]
-    unchecked = [id_ for id_, status in found["status"].items() if status != "fresh"][:MOST_ROWS]
+    sets, scopes = {"dead": set(found["dead"]), "cold": set(found["cold"]), "contradicted": set(wrong)}, list[Plain]()
+    for scope, ids in sorted(members.items()):
+        own = {name: len(chosen & set(ids)) for name, chosen in sets.items()}
+        applied = sum(used.get(id_, Usage()).applied for id_ in ids)
+        scopes.append({"scope": scope, "active": len(ids), **own, "applied_total": applied})
     heavy = [id_ for id_, _ in queries.heavy(store, None, least, top) if id_ in active]
+    lists = {name: found[name] for name in ("dead", "cold", "unchecked")} | {"heavy": heavy, "contradicted": wrong}
     drifted = found["drifted"]
-    ranked = None if drifted is None else sorted(drifted.items(), key=lambda pair: -pair[1])
-    return {
-        "health": health(memory, days=days),
-        "total": len(active),
-        "events": store.counted(),
-        "sessions": len(usage.costs_since(store, days_before(memory.clock.now(), days))),
-        "heavy": [row(id_) for id_ in heavy],
-        "dead": [row(id_) for id_ in found["dead"]],
-        "cold": [row(id_) for id_ in found["cold"]],
-        "contradicted": [row(id_) for id_ in wrong],
-        "scopes": scopes,
-        "checks": found["checks"],
-        "debt": [row(id_) for id_ in unchecked],
-        "drifted": None
-        if ranked is None
-        else {"total": len(ranked), "rows": [row(id_, commits=commits) for id_, commits in ranked[:MOST_ROWS]]},
-    }
+    worst = [] if drifted is None else sorted(drifted.items(), key=lambda pair: -pair[1])[:MOST_ROWS]
+    behind = [row(id_, commits=commits) for id_, commits in worst]
+    sessions = len(usage.costs_since(store, days_before(memory.clock.now(), days)))
+    counts = {"total": len(active), "events": store.counted(), "sessions": sessions, "checks": found["checks"]}
+    debt = {"drifted": None if drifted is None else {"total": len(drifted), "rows": behind}, "scopes": scopes}
+    rows = {name: [row(id_) for id_ in ids] for name, ids in lists.items()}
+    return {"health": health(memory, days=days), **counts, **debt, **rows}
 
 
-def _collected(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[str] | None) -> Plain:
+def _collected(memory: Memory, days: int, names: Sequence[str] | None) -> Plain:
     """Return the active records of some projects, or of all of them, and the ids in each category."""
-    store, now = memory.store, memory.clock.now()
-    filter_ = Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=tuple(kinds))
+    store, now, drifted = memory.store, memory.clock.now(), None
+    filter_ = records.Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=KNOWN)
     active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
-    before = days_before(now, days)
-    wanted: tuple[tuple[Literal["dead", "cold", "contradicted"], str], ...]
-    wanted = (("dead", before), ("cold", before), ("contradicted", ""))
-    dead, cold, wrong = (
-        [id_ for id_ in queries.ids_of(store, name, None, since, MOST) if id_ in active] for name, since in wanted
-    )
+    idle = partial(queries.ids_of, store, project=None, before=days_before(now, days), limit=MOST)
+    wrong = queries.ids_of(store, "contradicted", None, "", MOST)
+    sets = {"dead": idle(trouble="dead"), "cold": idle(trouble="cold"), "wrong": wrong}
     status = {id_: checked(record, now).status for id_, record in active.items()}
-    states = list(status.values())
-    drifted = None
+    counts = Counter(status.values())
     if memory.checkout.commits_since(now) is not None:
         measured = staleness_of_many(memory, [record for record in active.values() if record.verified_at])
         drifted = {id_: stale.commits for id_, stale in measured.items() if stale.commits}
-    checks = {name: states.count(name) for name in ("never", "stale", "fresh")}
-    sets = {"dead": dead, "cold": cold, "wrong": wrong}
-    return {"active": active, **sets, "status": status, "checks": checks, "drifted": drifted}
+    found: Plain = {name: [id_ for id_ in ids if id_ in active] for name, ids in sets.items()}
+    found |= {"unchecked": [id_ for id_ in active if status[id_] != "fresh"][:MOST_ROWS], "drifted": drifted}
+    return found | {"active": active, "checks": {name: counts[name] for name in ("never", "stale", "fresh")}}
 
 
 def _terms(question: str, record: Record) -> list[str]:
@@ -384,9 +340,9 @@ def _query(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> Quer
     return Query(text="", kinds=KNOWN, any_scopes=tuple(scopes), everywhere=everywhere, limit=MOST_LISTED)
 
 
-def _waivers(args: Mapping[str, Any]) -> Waivers:
+def _waivers(args: Mapping[str, Any]) -> admit.Waivers:
     transient, scope = args["acknowledge_transient"], args["acknowledge_scope_mismatch"]
-    return Waivers(duplicate=args["force"], transient=transient, strict=True, scope=scope)
+    return admit.Waivers(duplicate=args["force"], transient=transient, strict=True, scope=scope)
 
 
 def _marker(name: str, fired: int, insisted: int) -> dict[str, Any]:
@@ -401,7 +357,7 @@ TERMS = Terms(
         "cwd": lambda extra: extra.get("cwd") or (extra.get("origin") or {}).get("cwd"),
         "evidence": lambda scope: scope.split(":")[1],
         "folder": lambda memory: str(memory.checkout.top()),
-        "likeness": lambda match: "high" if match.similarity >= SAME else "medium",
+        "likeness": lambda match: "high" if match.similarity >= admit.SAME else "medium",
         "markers": lambda markers: [_marker(name, *counts) for name, counts in markers.items()],
         "now": lambda memory: memory.clock.now(),
         "pending": record_id_of,
@@ -418,6 +374,6 @@ TERMS = Terms(
     constants={"stale_days": staleness.STALE_DAYS},
 )
 
-ROWS = read_rows(HERE, globals())
+SHAPES, ROWS = read_rows(HERE, globals())
 present = partial(json.dumps, ensure_ascii=False, indent=2)
-surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present=present)
+surface = surface_of(read_contract(HERE), ROWS, terms=TERMS, memory_for=memory_for, present=present)

@@ -13,26 +13,25 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import epoch_ms
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Entry, Record
+from holdfast.model.record import Draft, Entry
 from holdfast.model.text import shorten, tokens_of, whole_number
 from holdfast.policy.activity import claude_mem_types as types
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, TYPES
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
-from holdfast.surfaces.phrases import refusal
+from holdfast.surfaces.phrases import stored
+from holdfast.surfaces.tool import read_contract
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import Listed, browse, called, get
-from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
+from holdfast.verbs.records.write import write
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import Around, Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
 PATHS = HERE / "paths.json"
-CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
 SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
 TERMS = Terms(
     filters={
@@ -46,6 +45,14 @@ TERMS = Terms(
         "type": types.type_of,
     }
 )
+# Their names of what is asked.
+ASKED = {
+    "question": "query",
+    "since": "date_start",
+    "until": "date_end",
+    "agent": "platform_source",
+    "order": "order_by",
+}
 FURTHER = 4  # factor on how far back a full context goes
 WORKFLOW = """How to look something up, from cheap to expensive:
 1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
@@ -57,22 +64,12 @@ A row of the table costs about 30 tokens, a full text often ten times that or mo
 def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
     """Return the filters of a search; a type that is not a category is an observation type."""
     type_ = args.get("type_", "")
-    category = type_ if type_ in observations.CATEGORIES else "observations" if type_ else ""
-    types = (*_split(args.get("obs_type", "")), *(_split(type_) if type_ not in observations.CATEGORIES else ()))
-    return Wanted(
-        question=args.get("query", ""),
-        category=category or ("observations" if types else ""),
-        types=types,
-        concepts=_split(args.get("concepts", "")),
-        files=_split(args.get("files", "")),
-        since=args.get("date_start", ""),
-        until=args.get("date_end", ""),
-        agent=args.get("platform_source", ""),
-        everywhere=everywhere,
-        limit=args["limit"],
-        offset=args["offset"],
-        order=args.get("order_by", ""),
-    )
+    category = type_ if type_ in observations.CATEGORIES else ""
+    types = (*_split(args.get("obs_type", "")), *(() if category else _split(type_)))
+    given: dict[str, Any] = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
+    given |= {name: _split(args.get(name, "")) for name in ("concepts", "files")}
+    given |= {"category": category or ("observations" if type_ or types else ""), "types": types}
+    return Wanted(everywhere=everywhere, limit=args["limit"], offset=args["offset"], **given)
 
 
 def index(results: Listed, wanted: Wanted) -> str:
@@ -94,14 +91,10 @@ def index_rows(results: Listed, wanted: Wanted) -> dict[str, Any]:
 
 def timeline_rows(around: Around) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
-    items = [
-        {
-            "type": "session" if entry.record.kind == SESSION else "observation",
-            "epoch": epoch_ms(entry.record.created_at),
-            "data": row(entry),
-        }
-        for entry in around.entries
-    ]
+    items = []
+    for entry in around.entries:
+        type_, epoch = "session" if entry.record.kind == SESSION else "observation", epoch_ms(entry.record.created_at)
+        items.append({"type": type_, "epoch": epoch, "data": row(entry)})
     return {"anchor": around.center.number if around.center else around.at, "items": items}
 
 
@@ -113,28 +106,6 @@ def row(entry: Entry) -> dict[str, Any]:
 def cited(entry: Entry) -> dict[str, Any]:
     """Return a row with our permanent link next to its number."""
     return {**row(entry), "url": f"/r/{entry.record.id}"}
-
-
-def draft(args: dict[str, Any], kind: str) -> Draft:
-    """Return the draft of a manual observation: with a known type an observation, otherwise a fact."""
-    observed = kind.lower() in TYPES
-    return Draft(
-        body=args["content"],
-        title=args.get("title", ""),
-        kind="observation" if observed else "fact",
-        fields={"type": kind.lower()} if observed else {},
-        extra={"metadata": args["metadata"]} if args.get("metadata") else {},
-    )
-
-
-def kept(outcome: Outcome) -> Record:
-    """Return the saved record, or the existing one it duplicates; raise if it was refused."""
-    match outcome:
-        case Written(record=record) | WrittenPending(record=record):
-            return record
-        case Duplicate(matches=matches):
-            return matches[0].record
-    raise refusal(outcome, "claude-mem")
 
 
 def _by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
@@ -259,17 +230,20 @@ def context(memory: Memory, full: bool, project: str = "", projects: str = "", p
 
 
 def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> dict[str, Any]:
-    """Save one observation manually; return it with the number it is fetched by."""
+    """Save one manually, of a known type an observation, else a fact; return it with the number it is fetched by."""
     there = in_project(memory, project_id)
     if server_session_id:
         there = there.acting_in(find_session(there, server_session_id).id)
-    outcome = write(there, draft(args, kind), waivers=Waivers(transient=True, scope=True))
-    stored = get(there, kept(outcome).id)
-    shown = called(memory, [Entry(number=stored.number, record=stored.record)])[0]
-    return mapped(SHAPES["ADDED"], shown, None, TERMS) | (
-        {"deduplicated": True} if isinstance(outcome, Duplicate) else {}
-    )
+    type_ = {"type": kind.lower()} if kind.lower() in TYPES else {}
+    extra = {"metadata": args["metadata"]} if args.get("metadata") else {}
+    title, sort = args.get("title", ""), "observation" if type_ else "fact"
+    draft = Draft(body=args["content"], title=title, kind=sort, fields=type_, extra=extra)
+    outcome = write(there, draft, waivers=Waivers(transient=True, scope=True))
+    kept = get(there, stored(outcome, "claude-mem").id)
+    shown = called(memory, [Entry(number=kept.number, record=kept.record)])[0]
+    again = {"deduplicated": True} if isinstance(outcome, Duplicate) else {}
+    return mapped(SHAPES["ADDED"], shown, None, TERMS) | again
 
 
-ROWS = read_rows(HERE, globals())
-surface = surface_of(CONTRACT, ROWS, present_error=lambda problem: f"Error: {problem_text(problem)}")
+SHAPES, ROWS = read_rows(HERE, globals())
+surface = surface_of(read_contract(HERE), ROWS, present_error=lambda problem: f"Error: {problem_text(problem)}")

@@ -5,8 +5,9 @@ What a recall, a read and a write answer is made here, without templates: these 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from holdfast.model.anchor import Freshness
 from holdfast.model.event import VERB_WORDS, Event, in_words
@@ -21,21 +22,19 @@ from holdfast.policy.admission.admit import Refused, explain, explain_pending, h
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies
 from holdfast.policy.ranking.health import word_for
-from holdfast.policy.ranking.scar_wordings import variant_of, wording
+from holdfast.policy.sessions.evidence import variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
 from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, tallies, unanswered
 from holdfast.verbs.records.hot import Vitals
-from holdfast.verbs.records.read import CitedFile, Hydrated, RecordDetails
+from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.scars import Answered
 
 NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
-
-
 LEFT_OFF = 300  # tokens
 ENOUGH_TO_CLUSTER = 4
 
@@ -45,21 +44,6 @@ def _tally(name: str) -> str:
     group, _, marker = name.removeprefix("transient.").partition(".")
     words = {"fired": "refused", "insisted": "saved anyway"}.get(group)
     return f"{words} “{marker}”" if words else name
-
-
-page = pages_of(
-    Path(__file__).parent,
-    {
-        "clusters": lambda members: clusters(members),  # noqa: PLW0108  defined below
-        "grade": word_for,
-        "in_words": in_words,
-        "left_off": lambda work: plain(work, LEFT_OFF),
-        "repr": repr,
-        "tallies": tallies,
-        "tally": _tally,
-        "verb": lambda verb: VERB_WORDS.get(verb, verb),
-    },
-)
 
 
 def clusters(hot_set: Sequence[Vitals]) -> dict[str, list[Vitals]]:
@@ -77,11 +61,11 @@ def clusters(hot_set: Sequence[Vitals]) -> dict[str, list[Vitals]]:
     return {**under, "other": rest} if rest else under
 
 
-GUIDANCE = {
-    "high": "confidence high",
-    "medium": "confidence medium: check before you rely on it",
-    "low": "confidence low: these only may be about it",
-}
+_FILTERS: dict[str, Callable[..., Any]] = {"clusters": clusters, "grade": word_for, "in_words": in_words, "repr": repr}
+_FILTERS |= {"left_off": lambda work: plain(work, LEFT_OFF), "tallies": tallies, "tally": _tally}
+_FILTERS |= {"verb": lambda verb: VERB_WORDS.get(verb, verb)}
+page = pages_of(Path(__file__).parent, _FILTERS)
+GUIDANCE = {"medium": ": check before you rely on it", "low": ": these only may be about it"}
 
 
 def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
@@ -95,7 +79,7 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
     remarks = filled(
-        GUIDANCE[recalled.confidence],
+        f"confidence {recalled.confidence}{GUIDANCE.get(recalled.confidence, '')}",
         scars and f"{counted(scars, 'scar')} to review",
         gated and f"{counted(gated, 'weaker result')} left out",
         recalled.cut and f"{recalled.cut} more fit: raise limit or budget",
@@ -124,11 +108,7 @@ def quarantined_lines(recalled: Recalled) -> list[str]:
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record, why = hit.record, ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     facts = filled(
-        kind_of(record),
-        record.created_at[:10],
-        hit.confidence,
-        _checked(record, hit.freshness),
-        *record.scopes,
+        *(kind_of(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes),
         hit.contradicted_by and f"contradicted by the newer {short(hit.contradicted_by)}",
         hit.branch and f"from branch {hit.branch}, not merged here",
         record.source == "starter" and "starter",
@@ -170,7 +150,7 @@ def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
     )
 
 
-def hydrated(source: Hydrated, *, start: int, room: int) -> str:
+def hydrated(source: RecordDetails, *, start: int, room: int) -> str:
     """Format a record with its freshness, the commit it comes from, and the files it cites."""
     around = [f"check first: {doubt}" for doubt in details(source.freshness)] if source.freshness else []
     if source.commit:
@@ -179,14 +159,14 @@ def hydrated(source: Hydrated, *, start: int, room: int) -> str:
     files = [_file(file) for file in source.files]
     files += [f"left out: {', '.join(source.left_out)}"] if source.left_out else []
     used = tokens_of("\n".join([*around, *files]))
-    text = full(source.shown, start=start, room=max(room // 3, room - used), freshness=source.freshness)
+    text = full(source, start=start, room=max(room // 3, room - used), freshness=source.freshness)
     return clipped("\n".join([text, *around, *files]), room)
 
 
-def _file(file: CitedFile) -> str:
-    when = f' commit="{attribute(file.commit[:10])}"' if file.commit else ""
-    cut = f"\n[{file.cut} bytes cut]" if file.cut else ""
-    return f'{OURS}<memory-file path="{attribute(file.path)}"{when}>\n{defused(file.text)}{cut}\n{OURS}</memory-file>'
+def _file(file: Mapping[str, Any]) -> str:
+    path, when = attribute(file["path"]), f' commit="{attribute(file["commit"][:10])}"' if file["commit"] else ""
+    cut = f"\n[{file['cut']} bytes cut]" if file["cut"] else ""
+    return f'{OURS}<memory-file path="{path}"{when}>\n{defused(file["text"])}{cut}\n{OURS}</memory-file>'
 
 
 def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | None = None) -> str:
@@ -264,7 +244,6 @@ def refusal_of(refused: Refused) -> str:
 
 
 def _checked(record: Record, freshness: Freshness | None = None) -> str:
-    """Describe the freshness of a record, or when it was last verified."""
     if freshness:
         return freshness_text(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"

@@ -1,5 +1,9 @@
-"""The native tools, resources and prompts. Each calls one verb; names, docstrings and signatures are what agents see."""
+"""The native tools, resources and prompts: names, docstrings and signatures are what agents see.
 
+Each calls one verb. The verbs of the actions of `session`, `thread` and `explore`, and the pages they answer with, are in rows.txt.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,28 +16,111 @@ from holdfast.model.text import filled, tokens_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces import phrases
 from holdfast.surfaces.core import text as texts
-from holdfast.surfaces.core.actions import act, actions_of
-from holdfast.surfaces.core.text import full, page
+from holdfast.surfaces.core.text import page, refusal_of
+from holdfast.surfaces.maps import Terms, read_rows
+from holdfast.surfaces.phrases import line
+from holdfast.surfaces.phrases import unanswered as unanswered_text
 from holdfast.surfaces.tool import Call, Surface
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
 from holdfast.verbs.records.read import LEARNINGS, get, history, hydrate, note_reading, waiting_records
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
-from holdfast.verbs.search.recall import recall as find
-from holdfast.verbs.sessions.analyze import topics_of
-from holdfast.verbs.sessions.scars import VERDICTS, Answer, candidates, unanswered
-from holdfast.verbs.sessions.scars import absorb as absorb_all
-from holdfast.verbs.sessions.scars import judge as judge_each
-from holdfast.verbs.sessions.session import contents_of, context
-from holdfast.verbs.sessions.thread import suggestions
+from holdfast.verbs.search.recall import recall as search_for
+from holdfast.verbs.sessions import scars
+from holdfast.verbs.sessions import thread as threads
+from holdfast.verbs.sessions.analyze import activity, blind_spots, topics_of, wordings
+from holdfast.verbs.sessions.close import close, payload_file
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import contents_of, context, only_open
+from holdfast.verbs.sessions.session import start as start_session
+from holdfast.verbs.truth.contradictions import compare_now, conflicts, open_contradictions
+from holdfast.verbs.upkeep.doctor import status
+from holdfast.verbs.upkeep.health import health
 
-INSTRUCTIONS = Path(__file__).with_name("instructions.txt").read_text(encoding="utf-8").strip()
+HERE = Path(__file__).parent
+INSTRUCTIONS = (HERE / "instructions.txt").read_text(encoding="utf-8").strip()
 surface = Surface(name="core", instructions=INSTRUCTIONS, fences=True)
 
+
+def act(tool: str, action: str, call: Call, **arguments: Any) -> str:
+    """Run an action of a tool and return what it answers."""
+    answer: str = ROWS[f"{tool}.{action}"].run(call.memory, arguments, TERMS, call)
+    return answer
+
+
+def actions_of(tool: str) -> tuple[str, ...]:
+    """Return the names of a tool's actions."""
+    return tuple(name.partition(".")[2] for name in ROWS if name.startswith(f"{tool}."))
+
+
+def start(memory: Memory, call: Call, session: str, title: str, issue: str, force: bool) -> str:
+    """Start or resume a session; later calls act in it."""
+    memory, opened = start_session(memory, session=session, title=title, issue=issue, force=force)
+    call.client.context = memory.context
+    return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
+
+
+def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
+    """Close a session, and name the scars that it left without an answer."""
+    open_scars = unanswered(memory, session and contents_of(memory, session).session.id)
+    return page(
+        "closing", outcome=close(memory, session=session, close_type=close_type, payload=payload), scars=open_scars
+    )
+
+
+def show_session(memory: Memory, session: str) -> str:
+    """Return a session with what it left and its topics; default: the active one."""
+    session = session or only_open(memory).id
+    return page("session", left=contents_of(memory, session), topics=topics_of(memory, session))
+
+
+def open_thread(memory: Memory, text: str, issue: str, force: bool) -> str:
+    """Open a thread, or touch one about the same."""
+    outcome = threads.open_thread(memory, text, issues=(issue,) if issue else (), force=force)
+    if not isinstance(outcome, threads.Opened | threads.Known):
+        return refusal_of(outcome)
+    return page("thread_done", word="Opened", thread=outcome.thread, known=isinstance(outcome, threads.Known))
+
+
+def dismiss_suggestion(memory: Memory, reference: str) -> str:
+    """Dismiss a suggested thread, and report whether it may come back."""
+    record, left = threads.dismiss(memory, reference)
+    again = f"It comes back if its topic does, {left} more times at most." if left > 0 else "It will not come back."
+    return f"Dismissed {line(record)}. {again}"
+
+
+def analytics(memory: Memory, *, days: int, agent: str = "") -> dict[str, Any]:
+    """Return what the page `activity` shows: what sessions did, and which scars and wordings fail."""
+    done = activity(memory, days=days, agent=agent)
+    return {"activity": done, "spots": blind_spots(memory, days=days), "compared": wordings(memory, days=days)}
+
+
+def contradictions(memory: Memory, reference: str, limit: int) -> str:
+    """Return what contradicts a memory, or every contradiction."""
+    if reference:
+        return page("conflicts", record=find(memory, reference).record, clashes=conflicts(memory, reference))
+    compare_now(memory)
+    return page("disputes", disputes=open_contradictions(memory, limit=limit))
+
+
+def state(memory: Memory, days: int) -> str:
+    """Return what is stored, and its health."""
+    shown = page("state", status=status(memory), scars=unanswered(memory))
+    return f"{shown}\n{page('health', health=health(memory, days=days))}"
+
+
+TERMS = Terms(
+    filters={
+        "form": lambda text: "json" if text.lstrip().startswith("{") else "markdown",
+        "half": lambda limit: max(1, limit // 2),
+        "line": line,
+        "some": lambda name: (name,) if name else None,
+    }
+)
+_, ROWS = read_rows(HERE, globals())
 Ids = Annotated[list[str], {"minItems": 1}]
 Budget = Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}]
 
@@ -50,7 +137,7 @@ def recall(
     Returns an index of the best hits and why each matched, or reports that nothing fits. read returns the full text.
     """
     memory = call.memory
-    recalled = find(memory, Query.of(query, now=memory.clock.now(), budget=budget, related=True, **asked))
+    recalled = search_for(memory, Query.of(query, now=memory.clock.now(), budget=budget, related=True, **asked))
     return texts.index_of(recalled, who=memory.actor.name, budget=budget, waiting=unanswered(memory))
 
 
@@ -68,9 +155,9 @@ def read(
     ]
     room = max(50, (budget - sum(map(tokens_of, histories))) // len(ids) - 1)
     hydrated = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
-    note_reading(call.memory, [record.shown.record.id for record in hydrated])
+    note_reading(call.memory, [record.record.id for record in hydrated])
     if level == "summary":
-        return clipped("\n".join(phrases.line(record.shown.record) for record in hydrated), budget)
+        return clipped("\n".join(line(record.record) for record in hydrated), budget)
     return clipped(
         "\n\n".join([*(texts.hydrated(record, start=start, room=room) for record in hydrated), *histories]), budget
     )
@@ -95,7 +182,7 @@ def remember(
     draft, waivers = Draft.of(text, **asked), Waivers(duplicate=force, transient=force, scope=force)
     outcome = texts.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
     waiting = unanswered(call.memory) if draft.kind in (*LEARNINGS, "decision") else []
-    return "\n".join(filled(phrases.unanswered(waiting), outcome))
+    return "\n".join(filled(unanswered_text(waiting), outcome))
 
 
 @surface.tool("Revise a memory")
@@ -104,40 +191,40 @@ def revise(
     id: str,  # noqa: A002
     text: str = "",
     links: Annotated[list[str], "relation:id to add."] = [],  # noqa: B006  never changed
-    **asked: Annotated[Any, Fields(Revision, "title kind fields scopes tags triggers")],
+    **asked: Annotated[Any, Fields(lifecycle.Revision, "title kind fields scopes tags triggers")],
 ) -> str:
     """Change a memory; what is passed replaces the old, links are added. The old version stays in its history."""
     for arrow in map(link_of, links):
-        record = link(call.memory, id, arrow.relation, arrow.target)
+        record = lifecycle.link(call.memory, id, arrow.relation, arrow.target)
     if links and not (text or any(asked.values())):
         return f"Linked {record.id}."
-    outcome = lifecycle.revise(call.memory, id, Revision.of(body=text, **asked))
+    outcome = lifecycle.revise(call.memory, id, lifecycle.Revision.of(body=text, **asked))
     if isinstance(outcome, SecretFound):
         return texts.refusal_of(outcome)
     return f"Revised {outcome.id}, revision {outcome.revision}."
 
 
-VERDICT = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "verdict": {"type": "string", "enum": list(VERDICTS)},
-        "evidence": {"type": "string"},
-    },
-    "required": ["id", "verdict"],
-}
+def objects(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list of objects of texts."""
+    texts = {name: {"type": "string", **more} for name, more in properties.items()}
+    return {"minItems": 1, "items": {"type": "object", "properties": texts, "required": required.split()}}
+
+
+VERDICTS = objects("id verdict", id={}, verdict={"enum": list(scars.VERDICTS)}, evidence={})
 
 
 @surface.tool("Judge memories")
-def judge(call: Call, judgements: Annotated[list[dict[str, Any]], {"minItems": 1, "items": VERDICT}]) -> str:
+def judge(call: Call, judgements: Annotated[list[dict[str, Any]], VERDICTS]) -> str:
     """Report the outcome of memories: so the memory learns what to trust.
 
     To a scar that recall showed: APPLYING (evidence: what was done), N_A (why it does not apply) or REFUTED (which risk is
     accepted), in 50 characters or more; later succeeded or failed. To any: applied, ignored, contradicted (it is wrong),
     corrected (and you revised it), verified (you checked it). To a pending one: confirmed or cancelled.
     """
-    answers = [Answer(scar=one["id"], decision=one["verdict"], evidence=one.get("evidence", "")) for one in judgements]
-    result = judge_each(call.memory, answers)
+    answers = [
+        scars.Answer(scar=one["id"], decision=one["verdict"], evidence=one.get("evidence", "")) for one in judgements
+    ]
+    result = scars.judge(call.memory, answers)
     lines = "\n".join(texts.answered(result))
     if not result.taken:
         raise Invalid(lines)
@@ -153,8 +240,8 @@ def forget(
 ) -> str:
     """Take a memory out of use, with a reason, or put it back. Nothing is lost."""
     if restore_it:
-        return f"Restored {restore(call.memory, id).id}."
-    return f"Retired {retire(call.memory, id, reason).id}. forget(restore_it=true) restores it."
+        return f"Restored {lifecycle.restore(call.memory, id).id}."
+    return f"Retired {lifecycle.retire(call.memory, id, reason).id}. forget(restore_it=true) restores it."
 
 
 @surface.tool("Work in sessions")
@@ -207,23 +294,13 @@ def brief(
     return briefs.brief(call.memory, plan, form=form, budget=budget).text
 
 
-SEEN = {
-    "type": "object",
-    "properties": {
-        "text": {"type": "string"},
-        "source": {"type": "string"},
-        "severity": {"type": "string", "enum": ["info", "warning", "scar_candidate"]},
-    },
-    "required": ["text"],
-}
+SEEN = objects("text", text={}, source={}, severity={"enum": ["info", "warning", "scar_candidate"]})
 
 
 @surface.tool("Absorb what sub-agents saw")
-def absorb(
-    call: Call, observations: Annotated[list[dict[str, Any]], {"minItems": 1, "items": SEEN}], task: str = ""
-) -> str:
+def absorb(call: Call, observations: Annotated[list[dict[str, Any]], SEEN], task: str = "") -> str:
     """Save what sub-agents observed; names what should become a scar."""
-    return page("absorbed", absorbed=absorb_all(call.memory, observations, task=task))
+    return page("absorbed", absorbed=scars.absorb(call.memory, observations, task=task))
 
 
 @surface.tool("Explore the memory", read_only=True)
@@ -272,13 +349,13 @@ def project(call: Call) -> str:
 @surface.resource("holdfast://record/{id}", "A memory")
 def record(call: Call, id: str) -> str:  # noqa: A002
     """One memory in full, by its id."""
-    return full(get(call.memory, id), start=0, room=4_000)
+    return texts.full(get(call.memory, id), start=0, room=4_000)
 
 
 @surface.resource("holdfast://session/{id}", "A session")
 def one_session(call: Call, id: str) -> str:  # noqa: A002
     """One session with what it left, by its id."""
-    return page("session", left=contents_of(call.memory, id), topics=topics_of(call.memory, id))
+    return show_session(call.memory, id)
 
 
 @surface.prompt("Start of work")
@@ -297,5 +374,7 @@ def close_work(call: Call) -> str:
 def review_candidates(call: Call) -> str:
     """Go through what needs a decision: lessons from observations, pending memories, suggested threads."""
     memory = call.memory
-    lessons = page("candidates", candidates=candidates(memory))
-    return page("review_candidates", lessons=lessons, pending=waiting_records(memory), topics=suggestions(memory))
+    lessons = page("candidates", candidates=scars.candidates(memory))
+    return page(
+        "review_candidates", lessons=lessons, pending=waiting_records(memory), topics=threads.suggestions(memory)
+    )

@@ -1,41 +1,45 @@
-"""GitMem's tools, as rows.txt maps them to verbs; what is read as text is in pages.txt."""
+"""GitMem's tools, as rows.txt maps them to verbs: outcomes of scars, lessons by kind and severity, arguments as drafts.
 
+What is read as text is in pages.txt.
+"""
+
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.ids import days_between, short
-from holdfast.model.query import Query
-from holdfast.model.record import Record
+from holdfast.engine.views import records, usage
+from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
+from holdfast.model.ids import days_between, parse_instant, short
+from holdfast.model.kinds import SEVERITIES
+from holdfast.model.query import Hit, Query, Recalled
+from holdfast.model.record import Draft, Record
 from holdfast.model.text import counted, shorten, texts_of
 from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.ranking.scar_wordings import variant_of, wording
+from holdfast.policy.secrets.find import masked
+from holdfast.policy.sessions.evidence import USE_OF, VARIANTS, problem_with_reflection, variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
-from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.gitmem import verbs
 from holdfast.surfaces.maps import Terms, read_rows, surface_of, text_or_json
 from holdfast.surfaces.pages import pages_of
-from holdfast.surfaces.phrases import refusal, tallies
-from holdfast.surfaces.tool import Call
-from holdfast.verbs.memory import Memory
+from holdfast.surfaces.phrases import refusal, stored, tallies
+from holdfast.surfaces.tool import Call, read_contract
+from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
 from holdfast.verbs.records.read import LEARNINGS, list_records
-from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
-from holdfast.verbs.search.brief import LONGEST_PLAN, brief
-from holdfast.verbs.search.recall import needs_answer
-from holdfast.verbs.search.recall import recall as find_lessons
+from holdfast.verbs.records.write import Written, WrittenPending, write
+from holdfast.verbs.search import recall as recalling
+from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
 from holdfast.verbs.sessions import analyze as analyses
 from holdfast.verbs.sessions import session as sessions
-from holdfast.verbs.sessions import thread, transcript
-from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
+from holdfast.verbs.sessions import thread
 from holdfast.verbs.sessions.close import PAYLOAD_FILES, NotClosed, close, payload_file
-from holdfast.verbs.sessions.scars import Answer, Effect, absorb, answer, effects, unanswered
+from holdfast.verbs.sessions.scars import Answer, Answered, Effect, absorb, answer, effects, unanswered
 from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
@@ -44,11 +48,16 @@ PAYLOAD = PAYLOAD_FILES[1]
 MS_PER_DAY = 86_400_000
 LEFT_OFF = 300  # tokens
 INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
-ANALYSES: Mapping[str, Callable[..., Any]] = {
-    "summary": analyses.activity,
-    "reflections": analyses.reflections,
-    "blindspots": analyses.blind_spots,
-}
+ANALYSES: Mapping[str, Callable[..., Any]]
+ANALYSES = {"summary": analyses.activity, "reflections": analyses.reflections, "blindspots": analyses.blind_spots}
+MOST_SCARS, LONGEST_NOTE = 1_000, 1_000
+COUNTER_ARGUMENTS = 2
+MORE = 3  # times as many hits are requested when some will be filtered out
+_SUCCESSOR = re.compile(r"\bsuperseded by ([\w-]+)", re.IGNORECASE)
+# Their names for our fields of learnings and decisions, where they differ.
+_OURS = {"source_linear_issue": "issue", "why_this_matters": "why", "self_check_criteria": "self_check"}
+_OURS |= {"alternatives_considered": "alternatives", "personas_involved": "people", "docs_affected": "documents"}
+_OURS |= {"linear_issue": "issue"}
 
 
 def tagged(record: Record) -> str:
@@ -64,7 +73,7 @@ page = pages_of(
         "blocks": is_blocking,
         "cell": lambda text: shorten(text, 55).replace("|", "/"),
         "left_off": lambda work: plain(work, LEFT_OFF),
-        "needs_answer": needs_answer,
+        "needs_answer": recalling.needs_answer,
         "tag": tagged,
         "texts": texts_of,
     },
@@ -77,23 +86,10 @@ def memory_for(call: Call, arguments: dict[str, Any]) -> Memory:
     return in_project(call.memory, arguments.pop("project", None) or "")
 
 
-def session_start(
-    memory: Memory,
-    call: Call,
-    force: bool,
-    agent_identity: str = "",
-    linear_issue: str = "",
-    issue_title: str = "",
-    issue_description: str = "",
-    issue_labels: Sequence[str] = (),
-) -> str:
+def session_start(memory: Memory, call: Call, about: str, issue_title: str = "", **asked: Any) -> str:
     """Start a session and return what it should know, also about its issue."""
-    title, project = shorten(issue_title, 200), memory.project
-    memory, opened = sessions.start(
-        memory, title=title, issue=linear_issue, project=project, agent=agent_identity, force=force
-    )
-    call.acting.context = memory.context
-    about = " ".join((issue_title, *issue_labels, issue_description)).strip()
+    memory, opened = sessions.start(memory, title=shorten(issue_title, 200), project=memory.project, **asked)
+    call.client.context = memory.context
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
     payload = payload_file(memory, opened.session.id, PAYLOAD)
     if payload and memory.role != "read":  # agents write to it with any program
@@ -106,7 +102,7 @@ def session_close(
     memory: Memory, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any
 ) -> str:
     """Close a session with what it leaves; raise with what has to be done first if it cannot be closed."""
-    session = verbs.session_id(memory, session_id)
+    session = session_called(memory, session_id)
     closed = close(memory, session=session, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
     if isinstance(closed, NotClosed):
         hint = "Nothing was written, the session stays open."
@@ -117,20 +113,18 @@ def session_close(
 
 def recall(memory: Memory, plan: str, match_count: int, similarity_threshold: float | None = None) -> str:
     """Find the lessons relevant to a plan, and record that they were shown."""
-    results = find_lessons(
+    results = recalling.recall(
         memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold, mode="exploratory")
     )
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
     ids, who = [hit.record.id for hit in hits], memory.actor.name
-    return page(
-        "recalled",
-        results=results,
-        hits=hits,
-        plan=plan,
-        scars=sum(map(needs_answer, hits)),
-        effects={effect.scar.id: effect for effect in effects(memory, ids=ids)},
-        advice={hit.record.id: wording(hit.record, variant_of(who, hit.record.id)) for hit in hits},
+    known, scars = (
+        {effect.scar.id: effect for effect in effects(memory, ids=ids)},
+        sum(map(recalling.needs_answer, hits)),
     )
+    advice = {hit.record.id: wording(hit.record, variant_of(who, hit.record.id)) for hit in hits}
+    shown = {"results": results, "hits": hits, "plan": plan, "scars": scars}
+    return page("recalled", **shown, effects=known, advice=advice)
 
 
 def confirm_scars(memory: Memory, answers: Sequence[Answer]) -> str:
@@ -145,42 +139,60 @@ def confirm_scars(memory: Memory, answers: Sequence[Answer]) -> str:
 
 def reflect_scars(memory: Memory, answers: Sequence[Answer]) -> str:
     """Record how scars turned out; raise if no reflection was valid."""
-    result = verbs.reflect(memory, answers)
+    result = reflect(memory, answers)
     if not result.taken:
         raise Invalid("No reflection was recorded.", hint="Correct them and call again.", problems=result.problems)
     return page("answered", result=result, head=counted(len(result.taken), "reflection"))
 
 
-def create_learning(memory: Memory, allow_duplicate: bool, **learning: Any) -> str:
-    """Save a scar, a win or a pattern. GitMem has neither transient wordings nor scopes."""
-    waivers = Waivers(duplicate=allow_duplicate, transient=True, scope=True)
-    return _saved(memory, write(memory, verbs.learning(learning), waivers=waivers), "learning_id")
+def create_learning(
+    memory: Memory, allow_duplicate: bool, learning_type: str, title: str, description: str, **given: Any
+) -> str:
+    """Save a scar, a win or a pattern; raise with everything that a scar lacks."""
+    fields = {_OURS.get(name, name): value for name, value in given.items() if value}
+    if learning_type == "scar":
+        fields, problems = {"scar_type": "process", **fields}, []
+        if not fields.get("severity"):
+            *others, last = SEVERITIES
+            problems.append(f"Missing required field: severity (must be {', '.join(others)}, or {last})")
+        if sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ())) < COUNTER_ARGUMENTS:
+            problems.append(f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments")
+        if problems:
+            hint = (
+                "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
+            )
+            raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
+    else:  # fields that only a scar has
+        fields = {name: value for name, value in fields.items() if name not in ("counter_arguments", "scar_type")}
+    draft = Draft(kind=learning_type, title=title, body=description, fields=fields)
+    return _saved(memory, draft, "learning_id", allow_duplicate)
 
 
-def create_decision(memory: Memory, allow_duplicate: bool, session_id: str = "", **decision: Any) -> str:
+def create_decision(
+    memory: Memory, allow_duplicate: bool, title: str, decision: str, session_id: str = "", **given: Any
+) -> str:
     """Save a decision, in the session it was made in."""
-    there = memory.acting_in(verbs.session_id(memory, session_id) or memory.actor.session)
-    waivers = Waivers(duplicate=allow_duplicate, transient=True, scope=True)
-    return _saved(memory, write(there, verbs.decision(decision), waivers=waivers), "decision_id")
+    there = memory.acting_in(session_called(memory, session_id) or memory.actor.session)
+    fields = {_OURS.get(name, name): value for name, value in given.items() if value}
+    draft = Draft(kind="decision", title=title, body=decision, fields=fields)
+    return _saved(there, draft, "decision_id", allow_duplicate)
 
 
-def _saved(memory: Memory, outcome: Outcome, key: str) -> str:
-    """Return the outcome of a write, after a note about unconfirmed scars or a missing recall; raise if it was refused."""
-    match outcome:
-        case Written(record=record, related=related):
-            text = page("saved", key=key, record=record, related=related)
-        case WrittenPending(record=record, why=why):
-            text = page("saved", key=key, record=record, why=why)
-        case Duplicate(matches=matches):
-            text = page("saved", key=key, record=matches[0].record, known=True)
-        case _:
-            raise refusal(outcome, "gitmem")
+def _saved(memory: Memory, draft: Draft, key: str, allow_duplicate: bool) -> str:
+    """Save a draft; return the outcome after a note about unconfirmed scars or a missing recall, or raise if it was refused.
+
+    GitMem has neither transient wordings nor scopes.
+    """
+    outcome = write(memory, draft, waivers=Waivers(duplicate=allow_duplicate, transient=True, scope=True))
+    record, known = stored(outcome, "gitmem"), isinstance(outcome, Duplicate)
+    why = outcome.why if isinstance(outcome, WrittenPending) else ""
+    related = outcome.related if isinstance(outcome, Written) else ()
+    text = page("saved", key=key, record=record, why=why, known=known, related=related)
     if waiting := unanswered(memory):
         names = ", ".join(tagged(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
-    return (
-        text if sessions.recalls(memory) else f"Note: nothing was recalled in this session yet: recall(plan).\n{text}"
-    )
+    note = "" if sessions.recalls(memory) else "Note: nothing was recalled in this session yet: recall(plan).\n"
+    return f"{note}{text}"
 
 
 def absorb_observations(memory: Memory, observations: Sequence[Mapping[str, Any]], task_id: str = "") -> str:
@@ -195,13 +207,9 @@ def list_threads(memory: Memory, status: str, include_resolved: bool) -> dict[st
     """Return threads, oldest first: those to list, and how many there are."""
     resolved, numbered = thread.resolved_threads(memory), thread.numbered_threads(memory)
     places = numbered if status == "open" else {}
-    return {
-        "places": places,
-        "listed": {place: open_ for place, open_ in places.items() if open_.stage != "archived"},
-        "resolved": resolved if include_resolved or status == "resolved" else [],
-        "opened": len(numbered),
-        "resolved_total": len(resolved),
-    }
+    listed = {place: open_ for place, open_ in places.items() if open_.stage != "archived"}
+    shown = {"places": places, "listed": listed, "opened": len(numbered), "resolved_total": len(resolved)}
+    return shown | {"resolved": resolved if include_resolved or status == "resolved" else []}
 
 
 def create_thread(memory: Memory, text: str, allow_duplicate: bool, linear_issue: str = "") -> str:
@@ -234,7 +242,7 @@ def cleanup_threads(memory: Memory, auto_archive: bool) -> dict[str, Any]:
     return {"stages": thread.triage(memory), "archived": archived}
 
 
-def checks(memory: Memory, failure_limit: int) -> dict[str, Any]:  # noqa: ARG001  of the page
+def checks(memory: Memory) -> dict[str, Any]:
     """Check the store and its indexes. Every write is one transaction, so only its indexes can lag."""
     examined = list(doctor.examine(memory))
     failed = [check for check in examined if check.fix]
@@ -245,8 +253,9 @@ def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "
     """Return the statistics of sessions as text or JSON."""
     report = ANALYSES[lens](memory, days=days, agent=agent)
     if format_ == "json":
-        return {"lens": lens, "days": days, "data": _plain(report)}
-    lines = {"tallies": tallies(report)} if isinstance(report, Activity) else {}
+        issues = {"issues": dict(report["issues"])} if lens == "summary" else {}
+        return {"lens": lens, "days": days, "data": _plain(report | issues)}
+    lines = {"tallies": tallies(report)} if lens == "summary" else {}
     return f"{lens} · last {days:g} days\n{page(lens, report=report, **lines)}"
 
 
@@ -260,30 +269,20 @@ def _plain(report: Any) -> Any:
             return {name: _plain(value) for name, value in report.items()}
         case list() | tuple():
             return [_plain(item) for item in report]
-        case Activity() | BlindSpots() | Reply():
-            summary = {spec.name: _plain(getattr(report, spec.name)) for spec in fields(report)}
-            return summary | ({"issues": dict(report.issues)} if isinstance(report, Activity) else {})
     return report
-
-
-def save_transcript(memory: Memory, session: str, text: str, form: str) -> dict[str, Any]:
-    """Save the transcript of a session."""
-    form = form if form_of(text) == "json" else "markdown"
-    stored = transcript.save_transcript(memory, text, session=session, form=form)
-    return {"stored": stored, "size": (size := len(stored.body.encode())), "kilobytes": size / 1024}
 
 
 def cache_status(memory: Memory) -> dict[str, Any]:
     """Return the state of the search index."""
     status = doctor.status(memory)
-    has_vectors = status.embedder != "none"
-    mode = "hybrid" if has_vectors and not status.note else "words"
-    return {
-        "status": status,
-        "mode": mode,
-        "learnings": _learnings(memory),
-        "lags": bool(status.lagging) and has_vectors,
-    }
+    has_vectors = status["embedder"] != "none"
+    mode = "hybrid" if has_vectors and not status["note"] else "words"
+    lags = bool(status["lagging"]) and has_vectors
+    return {"status": status, "mode": mode, "learnings": _learnings(memory), "lags": lags}
+
+
+def _learnings(memory: Memory) -> int:
+    return list_records(memory, Query(text="", kinds=LEARNINGS, limit=1)).total
 
 
 def cache_health(memory: Memory) -> dict[str, Any]:
@@ -297,46 +296,182 @@ def cache_health(memory: Memory) -> dict[str, Any]:
 def cache_flush(memory: Memory, progress: Any) -> dict[str, Any]:
     """Rebuild the search index."""
     before, began = _learnings(memory), memory.clock.now()
-    doctor.rebuild_views(memory, progress)
+    memory.store.rebuild(progress=progress)
     took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
     counts = {"previous_scar_count": before, "new_scar_count": _learnings(memory)}
     return {"success": True, **counts, "elapsed_ms": took}
 
 
-def _learnings(memory: Memory) -> int:
-    return list_records(memory, Query(text="", kinds=LEARNINGS, limit=1)).total
+def session_called(memory: Memory, reference: str) -> str:
+    """Return the id of a session; empty for the active one."""
+    try:
+        return sessions.find_session(memory, reference).id if reference else ""
+    except Invalid as problem:
+        hint = "Use the id that session_start returned; call session_start if there is none."
+        raise Invalid(f"Invalid session_id format: {reference[:40]!r} is not an id.", hint=hint) from problem
 
 
-def gitmem_help(memory: Memory) -> dict[str, Any]:
-    """List the tools with their short names."""
-    tools = CONTRACT.tools.values()
-    width = max(len(tool.name) for tool in tools)
-    return {"version": __version__, "tools": tools, "status": doctor.status(memory), "width": width}
+def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
+    """Record how scars turned out, OBEYED or REFUTED; this also answers a scar that was not answered before."""
+    store, session = memory.store, memory.actor.session
+    shown = {impression.id for impression in usage.shown(store, session)}
+    answered = {use.id for use in usage.uses(store, session=session) if not use.observed}
+    taken: list[tuple[Record, str]] = []
+    problems: list[str] = []
+    events = []
+    for reflection in reflections:
+        try:
+            if problem := problem_with_reflection(reflection.decision, reflection.evidence):
+                raise Invalid(f"{problem}.")
+            scar = find(memory, reflection.scar).record
+            if scar.id not in shown:
+                hint = "Reflect only on scars that recall returned."
+                raise Invalid(f"{short(scar.id)} was not shown in this session.", hint=hint)
+        except HoldfastError as problem:
+            problems.append(f"{reflection.scar}: {problem}")
+            continue
+        first = ("applied", "succeeded") if reflection.decision == "OBEYED" else ("refuted",)
+        later = ("succeeded",) if reflection.decision == "OBEYED" else ("failed",)
+        details = {"evidence": masked(reflection.evidence.strip()), "decision": reflection.decision}
+        events += [
+            memory.event("used", scar.id, data={"outcome": outcome, **details})
+            for outcome in (later if scar.id in answered else first)
+        ]
+        taken.append((scar, reflection.decision))
+    if events:
+        memory.commit(events)
+    others = memory.known(shown - {scar.id for scar, _ in taken}).values()
+    left = [record for record in others if record.kind == "scar" and record.state == "active"]
+    return Answered(taken=tuple(taken), problems=tuple(problems), waiting=tuple(left))
+
+
+def note_use(memory: Memory, **use: Any) -> str:
+    """Record the use of a scar, and its result if known; return the id of the event.
+
+    A session records the same outcome of a scar only once: a confirmed scar is not counted again.
+    """
+    shown_at, reference = _instant(use.get("surfaced_at", "")), use["reference_type"]
+    if reference not in USE_OF:
+        raise Invalid(f"{reference!r} is not a reference_type.", hint=f"Use one of {', '.join(USE_OF)}.")
+    if session := use.get("session_id"):
+        memory = memory.acting_in(sessions.find_session(memory, session).id)
+    scar, variant = scar_called(memory, _scar_in(use)), use.get("variant_id", "")
+    uses = usage.uses(memory.store, session=memory.actor.session)
+    known = {use_.outcome: use_.event for use_ in uses if use_.id == scar.id and not use_.observed}
+    shown = {impression.id: impression.variant for impression in usage.shown(memory.store, memory.actor.session)}
+    details = {
+        "note": masked(use.get("reference_context", "").strip())[:LONGEST_NOTE],
+        "issue": use.get("issue_identifier") or use.get("issue_id"),
+        "shown_at": shown_at,
+        "variant": variant if variant in VARIANTS else shown.get(scar.id, ""),
+    }
+    details = {name: value for name, value in details.items() if value}
+    succeeded = use.get("execution_successful")
+    outcomes = [USE_OF[reference]] + ([] if succeeded is None else ["succeeded" if succeeded else "failed"])
+    new = [outcome for outcome in outcomes if outcome not in known]
+    events = [memory.event("used", scar.id, data={"outcome": outcome, **details}) for outcome in new]
+    if events:
+        memory.commit(events)
+    return known.get(outcomes[0]) or events[0].id
+
+
+def note_uses(memory: Memory, scars: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Record several uses independently: one that fails is reported and does not affect the others."""
+    events, names, errors = [], [], []
+    for use in scars:
+        _instant(use["surfaced_at"])  # nothing is recorded if a time is wrong
+    for use in scars:
+        try:
+            events.append(note_use(memory, **use))
+        except HoldfastError as problem:
+            names.append(_scar_in(use))
+            errors.append(f"{names[-1]}: {problem}")
+    return {"events": events, "names": names, "errors": errors}
+
+
+def _scar_in(use: Mapping[str, Any]) -> str:
+    return str(use.get("scar_identifier") or use["scar_id"])
+
+
+def _instant(text: str) -> str:
+    try:
+        return parse_instant(text) if text else ""
+    except Invalid as problem:
+        hint = "Use the ISO time at which recall returned the scar, such as 2026-03-01T09:30:00Z."
+        raise Invalid(f"surfaced_at {text[:40]!r} is not an ISO timestamp.", hint=hint) from problem
+
+
+def scar_called(memory: Memory, name: str) -> Record:
+    """Return the scar with this id or title, or the only one whose title or text contains the words."""
+    try:
+        return find(memory, name).record
+    except Ambiguous:
+        raise
+    except HoldfastError:
+        name = name.strip()
+    words = name.lower()
+    scars = [entry.record for entry in records.newest(memory.store, "scar", memory.here, limit=MOST_SCARS)]
+    if titled := [scar for scar in scars if scar.title.lower() == words]:
+        return titled[0]
+    matches = [scar for scar in scars if words and words in f"{scar.title}\n{scar.body}".lower()]
+    if not matches:
+        raise NotFound(f"No scar matches {shorten(name, 80)!r}.", hint="recall returns scars with their ids.")
+    if len(matches) > 1:
+        shown = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in matches[:5])
+        raise Ambiguous(f"{len(matches)} scars match {shorten(name, 80)!r}: {shown}.", hint="Use the id.")
+    return matches[0]
+
+
+def search_lessons(
+    memory: Memory, text: str, *, kinds: Sequence[str] = (*LESSONS, "observation"), severity: str = "", limit: int = 5
+) -> Recalled:
+    """Find lessons, and what sub-agents reported, by question; an id returns its record."""
+    if is_reference(memory, text):
+        record = find(memory, text).record
+        return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
+    recalled = recalling.recall(memory, Query(text=text, kinds=tuple(kinds), limit=limit * MORE), surface=False)
+    hits = [
+        hit
+        for hit in recalled.hits
+        if severity in ("", hit.record.fields.get("severity"))
+        and (hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent")
+    ]
+    return replace(recalled, hits=tuple(hits[:limit]))
+
+
+def archive(memory: Memory, reference: str, reason: str = "archived") -> Record:
+    """Take a lesson out of use; if the reason is "superseded by" the id of another, that one gets a link to it."""
+    record, named = find(memory, reference).record, _SUCCESSOR.search(reason)
+    if named and is_reference(memory, named[1]):
+        link(memory, named[1], "supersedes", record.id)
+    return retire(memory, record.id, reason)
 
 
 def _answer(item: Mapping[str, Any]) -> Answer:
-    """Return the answer to a scar, or the reflection on it."""
-    decision = item.get("decision") or item["outcome"]
-    return Answer(
-        scar=item["scar_id"], decision=decision, evidence=item["evidence"], relevance=item.get("relevance", "")
-    )
+    named = {name: item[name] for name in ("evidence", "relevance") if name in item}
+    return Answer(scar=item["scar_id"], decision=item.get("decision") or item["outcome"], **named)
 
 
 TERMS = Terms(
     filters={
+        "about": lambda given: " ".join(
+            (given["issue_title"] or "", *(given["issue_labels"] or ()), given["issue_description"] or "")
+        ).strip(),
         "answers": lambda items: [_answer(item) for item in items],
         "bytes": lambda text: len(text.encode()),
+        "form": lambda given: given["format_"] if form_of(given["transcript"]) == "json" else "markdown",
+        "kilobytes": lambda text: len(text.encode()) / 1024,
         "kinds": lambda kind: (kind,) if kind else None,
         "now": lambda memory: memory.clock.now(),
         "plan_and_role": lambda given: (
             shorten(f"{given['plan']} ({role})", LONGEST_PLAN) if (role := given["agent_role"]) else given["plan"]
         ),
         "tag": tagged,
-        "use": verbs.use_of,
     },
-    lookups={"session": lambda memory, reference: verbs.session_id(memory, reference or "")},
+    constants={"version": __version__, "tools": CONTRACT.tools.values(), "width": max(map(len, CONTRACT.tools))},
+    lookups={"session": lambda memory, reference: session_called(memory, reference or "")},
 )
-ROWS = read_rows(HERE, {**vars(verbs), **globals()})
+_, ROWS = read_rows(HERE, globals())
 
 
 def present_error(problem: HoldfastError) -> str:

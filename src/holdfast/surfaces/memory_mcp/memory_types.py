@@ -1,6 +1,6 @@
 """Map Memory MCP's types, categories and integer ids to kinds and ids, and back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from holdfast.engine.views import records
 from holdfast.model.errors import NotFound
@@ -14,24 +14,16 @@ TYPES = ("project", "pattern", "reference", "conversation", "episodic")
 EPISODIC = "episodic"  # an observation with this tag: bound to its session
 # Kinds without a Memory MCP type, mapped to the nearest one.
 _UNNAMED = {"decision": "project", "preference": "project", "scar": "pattern", "thread": "conversation"}
-_KINDS: Mapping[str, str] = {
-    "project": "fact",
-    "pattern": "pattern",
-    "reference": "reference",
-    "conversation": "observation",
-    EPISODIC: "observation",
-}
-_BY_CATEGORY: Mapping[str, str] = {
+_KINDS = {"project": "fact", "pattern": "pattern", "reference": "reference"}
+_KINDS |= {"conversation": "observation", EPISODIC: "observation"}
+_BY_CATEGORY = {
     "antipattern": "anti_pattern",
     "landmine": "anti_pattern",
-    "decision": "decision",
     "convention": "pattern",
     "workflow": "pattern",
-    "preference": "preference",
-    "lesson": "learning",
-    "snippet": "reference",
-    "command": "reference",
 }
+_BY_CATEGORY |= {"decision": "decision", "preference": "preference", "lesson": "learning"}
+_BY_CATEGORY |= {"snippet": "reference", "command": "reference"}
 _CATEGORIES = {"anti_pattern": "antipattern", "scar": "landmine", "learning": "lesson", "win": "lesson"}
 _SAME_NAME = ("decision", "preference", "reference", "observation")
 
@@ -75,15 +67,9 @@ def draft_of(
     finer = _BY_CATEGORY.get(category, "")
     kind = finer if finer and type_of_kind(finer) == memory_type else _KINDS[memory_type]
     beside = {"category": category} if category else {}
-    return Draft(
-        body=content,
-        kind=kind,
-        fields=beside if kind == "fact" else {},
-        extra={} if kind == "fact" else beside,
-        tags=(*tags, *tags_of(memory_type)),
-        confidence="high",
-        source=source,
-    )
+    fields, extra = (beside, {}) if kind == "fact" else ({}, beside)
+    tags = (*tags, *tags_of(memory_type))
+    return Draft(body=content, kind=kind, fields=fields, extra=extra, tags=tags, confidence="high", source=source)
 
 
 def id_of(memory: Memory, number: int) -> str:

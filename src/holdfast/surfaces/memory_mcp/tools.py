@@ -12,27 +12,19 @@ from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
-from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of, text_or_json
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of, text_or_json
 from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
-from holdfast.verbs.exchange.bootstrap import confined
+from holdfast.surfaces.tool import read_contract
+from holdfast.verbs.exchange.bootstrap import bootstrap, confined
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records import hot
-from holdfast.verbs.records.hot import vitals_by_id
-from holdfast.verbs.search import predict
 from holdfast.verbs.sessions.session import context
 from holdfast.verbs.upkeep.health import quality
 
 HERE = Path(__file__).parent
-CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
 LINE = 150  # characters of a memory in the hot cache and in summaries
-PROMOTED = {
-    "used": "auto_threshold",
-    "predicted": "predicted",
-    "mined_approved": "mined_approved",
-    "session_end": "session_end",
-}
+PROMOTED = {"used": "auto_threshold"} | {name: name for name in ("predicted", "mined_approved", "session_end")}
 GUIDANCE = {
     "high": "HIGH CONFIDENCE: this fits closely and can be relied on.",
     "medium": "MEDIUM CONFIDENCE: this probably applies; check it where it matters.",
@@ -41,9 +33,11 @@ GUIDANCE = {
 
 
 def hot_cache(memory: Memory) -> str:
-    """Return the hot cache as context to prepend to a session."""
+    """Return the hot cache as context for a session; an empty one is filled from documents with `auto_bootstrap`."""
     lines = []
-    for record in verbs.hot_cache(memory):
+    if memory.config.auto_bootstrap and not hot.hot_ids(memory):
+        bootstrap(memory, memory_types.draft_of("", "project", source="imported"), hot=True)
+    for record in (member.record for member in hot.hot_set(memory)):
         tags = ", ".join(own_tags(record)[:3])
         lines.append(f"- {shorten(content(record), LINE)}" + (f" [{tags}]" if tags else ""))
     if not lines:
@@ -65,19 +59,9 @@ def project_context(memory: Memory) -> str:
 def retrieval_quality(memory: Memory, days: int, memory_id: int = 0) -> dict[str, Any]:
     """Return how often results helped: of one memory, or of all."""
     if memory_id:
-        (vitals,) = vitals_by_id(memory, [memory_types.id_of(memory, memory_id)]).values()
+        (vitals,) = hot.vitals_by_id(memory, [memory_types.id_of(memory, memory_id)]).values()
         return mapped(SHAPES["RETRIEVAL"], vitals, memory, TERMS)
     return mapped(SHAPES["QUALITY"], (quality(memory, days=days), {"days": days}), memory, TERMS)
-
-
-def saved(memory: Memory, joined: verbs.Joined) -> dict[str, Any]:
-    """Return the outcome of saving a memory."""
-    number = number_of(memory, joined.record)
-    if joined.known:
-        message = f"Already known as memory #{number}; its tags were added."
-        return {"success": True, "message": message, "memory_id": number, "was_duplicate": True}
-    message = f"Stored as memory #{number}.{' It is pending approval.' if joined.waits else ''}"
-    return {"success": True, "message": message, "memory_id": number, "project_id": joined.record.project or None}
 
 
 def guidance(results: Recalled) -> str:
@@ -120,7 +104,7 @@ def link_id(memory: Memory, arrow: Arrow) -> int:
 TERMS = Terms(
     filters={
         "accesses": verbs.accesses,
-        "before": lambda trust: trust.history[-2].value if len(trust.history) > 1 else trust.base,
+        "before": lambda trust: trust["history"][-2]["value"] if len(trust["history"]) > 1 else trust["base"],
         "category": memory_types.category_of,
         "draft": lambda memory_type: memory_types.draft_of("", memory_type),
         "extracted": lambda record: record.created_at if verbs.is_mined(record) else None,
@@ -133,10 +117,10 @@ TERMS = Terms(
         ),
         "own_tags": own_tags,
         "promoted": lambda vitals: PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
-        "reason": lambda trust: trust.history[-1].reason,
+        "reason": lambda trust: trust["history"][-1]["reason"],
         "schema": lambda memory: int(memory.store.setting("schema")),
         "seeded": lambda done: str(done) if done.found else "No documents found.",
-        "sort": lambda record: str(record.extra["pattern"].get("kind", "")),
+        "sort": verbs.sort_of,
         "source": lambda record: "mined" if verbs.is_mined(record) else "manual",
         "summary": lambda results: (
             f"{counted(len(results['hits']), 'memory')}, the best: {shorten(results['best'].record.title, 80)}"
@@ -158,17 +142,16 @@ TERMS = Terms(
         "numbers": numbers,
         "pattern": memory_types.pattern_of,
         "patterns": lambda memory, numbers_: [memory_types.pattern_of(memory, number) for number in numbers_ or ()],
-        "saved": saved,
-        "vitals": lambda memory, record: vitals_by_id(memory, [record.id])[record.id],
+        "vitals": lambda memory, record: hot.vitals_by_id(memory, [record.id])[record.id],
     },
-    constants={"fit": None, "score": None, "enough": verbs.ENOUGH, "least": predict.LEAST, "most": predict.MOST}
-    | {"half_life": predict.HALF_LIFE_DAYS},
+    constants={"fit": None, "score": None, "enough": verbs.ENOUGH, "least": hot.LEAST, "most": hot.MOST}
+    | {"half_life": hot.HALF_LIFE_DAYS},
 )
 
 
-ROWS = read_rows(HERE, {**vars(verbs), **globals()})
+SHAPES, ROWS = read_rows(HERE, {**vars(verbs), **globals()})
 surface = surface_of(
-    CONTRACT,
+    read_contract(HERE),
     ROWS,
     terms=TERMS,
     present_error=lambda problem: text_or_json({"success": False, "error": problem_text(problem)}),

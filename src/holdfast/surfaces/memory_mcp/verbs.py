@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.views import Entry, links, records
@@ -14,40 +14,25 @@ from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.ranking.hot_set import importance, uses_of
-from holdfast.surfaces.memory_mcp.memory_types import (
-    EPISODIC,
-    category_of,
-    draft_of,
-    id_of,
-    kinds_of,
-    numbers_of,
-    tags_of,
-    type_of,
-    type_of_kind,
-)
-from holdfast.surfaces.phrases import refusal
+from holdfast.surfaces.memory_mcp import memory_types as types
+from holdfast.surfaces.phrases import stored
 from holdfast.verbs.capture import mining
-from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
 from holdfast.verbs.records.hot import Vitals, trust_of, vitals_by_id, vitals_of
 from holdfast.verbs.records.lifecycle import Revision, link, revise, unlink
 from holdfast.verbs.records.project import in_project, project_at
 from holdfast.verbs.records.read import browse, called, census
-from holdfast.verbs.records.write import Written, WrittenPending, write
-from holdfast.verbs.search import predict
-from holdfast.verbs.search.recall import recall as find_answers
-from holdfast.verbs.search.recall import recall_with_fallback as find_in_turn
+from holdfast.verbs.records.write import Outcome, WrittenPending, write
+from holdfast.verbs.search import recall as searching
 from holdfast.verbs.sessions.analyze import patterns, sessions_shown
 from holdfast.verbs.sessions.session import contents_of, current_session, find_session, in_session, list_sessions
 from holdfast.verbs.truth import consolidate, contradictions
-from holdfast.verbs.truth.contradictions import Dispute, LikelyConflict
 from holdfast.verbs.upkeep import doctor
-from holdfast.verbs.upkeep.doctor import maintain, removals
 from holdfast.verbs.upkeep.health import metrics
 
 LIMITS: Mapping[str, int] = {"precision": 3, "balanced": 5, "exploratory": 10}
-FALLBACK = (kinds_of("pattern"), kinds_of("project"), ())
+FALLBACK = (types.kinds_of("pattern"), types.kinds_of("project"), ())
 FARTHER = 0.8  # factor on the score of a linked memory
 HOW = {"supersedes": "supersede", "delete": "remove", "weaken": "weaken"}
 DONE = {"supersedes": "is superseded by it", "delete": "is removed", "weaken": "has less trust"}
@@ -61,48 +46,29 @@ GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("todo", "bug"), "action_items"),
     "decision": "decisions",
 }
-OPERATIONS: Mapping[str, str] = {
-    "erased": "delete_memory",
-    "retired": "cleanup_memories",
-    "unlinked": "unlink_memories",
-    "restored": "restore_memory",
-}
+OPERATIONS = {"erased": "delete_memory", "retired": "cleanup_memories", "unlinked": "unlink_memories"}
+OPERATIONS |= {"restored": "restore_memory"}
 Plain = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """The saved or existing memory, whether it existed before, and whether it is pending."""
-
-    record: Record
-    known: bool = False
-    waits: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """A link, when it was made, and the record at its other end."""
-
-    arrow: Arrow
-    at: str
-    other: Entry
 
 
 def remember(
     memory: Memory, content: str, memory_type: str, tags: Sequence[str] = (), category: str = "", session_id: str = ""
-) -> Joined:
+) -> Plain:
     """Save a memory; a duplicate gives its tags to the existing one. Transient wording is allowed here."""
-    memory, draft = in_session(memory, session_id), draft_of(content, memory_type, category=category, tags=tags)
+    memory, draft = in_session(memory, session_id), types.draft_of(content, memory_type, category=category, tags=tags)
     outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True))
-    match outcome:
-        case Written(record=record):
-            return Joined(record=record)
-        case WrittenPending(record=record):
-            return Joined(record=record, waits=True)
-        case Duplicate(matches=matches):
-            record = matches[0].record
-            return Joined(record=_revised(memory, record, tags=_joined_tags(record, draft)), known=True)
-    raise refusal(outcome, "memory-mcp")
+    record = stored(outcome, types.SYSTEM)
+    return saved(memory, _revised(memory, record, draft) if isinstance(outcome, Duplicate) else record, outcome)
+
+
+def saved(memory: Memory, record: Record, outcome: Outcome) -> Plain:
+    """Return the outcome of saving a memory."""
+    number = types.numbers_of(memory, [record.id])[record.id]
+    if isinstance(outcome, Duplicate):
+        message = f"Already known as memory #{number}; its tags were added."
+        return {"success": True, "message": message, "memory_id": number, "was_duplicate": True}
+    message = f"Stored as memory #{number}.{' It is pending approval.' * isinstance(outcome, WrittenPending)}"
+    return {"success": True, "message": message, "memory_id": number, "project_id": record.project or None}
 
 
 def recall(
@@ -118,37 +84,34 @@ def recall(
     """Find memories that answer a question; what is left out follows from the mode."""
     request = _query(query, mode, limit or (0 if mode else memory.config.recall_limit), memory_type)
     request = replace(request, least=threshold, related=include_related or expand_relations)
-    return _recalled(memory, find_answers(memory, request), expand=expand_relations, related_=include_related)
+    return _recalled(memory, searching.recall(memory, request), expand=expand_relations, related_=include_related)
 
 
 def recall_with_fallback(memory: Memory, query: str, min_results: int, mode: str = "") -> Plain:
     """Search patterns, then facts, then everything in the project."""
-    return _recalled(memory, find_in_turn(memory, _query(query, mode), FALLBACK, least=min_results))
+    return _recalled(memory, searching.recall_with_fallback(memory, _query(query, mode), FALLBACK, least=min_results))
 
 
 def list_memories(
     memory: Memory, limit: int, offset: int = 0, memory_type: str = "", tags: Sequence[str] = ()
 ) -> list[Vitals]:
     """List memories, newest first."""
-    request = Query(text="", kinds=kinds_of(memory_type), tags=(*tags, *tags_of(memory_type)), limit=limit)
+    request = Query(text="", kinds=types.kinds_of(memory_type), tags=(*tags, *types.tags_of(memory_type)), limit=limit)
     return vitals_of(memory, browse(memory, request, offset=offset).entries)
 
 
 def stats(memory: Memory) -> Plain:
     """Count memories by type and source."""
-    counts, by_type = census(memory, Query(text="")), Counter[str]()
-    for kind, count in counts.kinds.items():
-        by_type[type_of_kind(kind)] += count
-    mined = counts.sources.get("mined", 0)
-    if counts.sources.get("imported"):
-        mined = sum(is_mined(entry.record) for entry in browse(memory, Query(text="", limit=counts.total)).entries)
-    sources = {"manual": counts.total - mined, "mined": mined}
-    return {
-        "total_memories": counts.total,
-        "hot_cache_count": len(hot.hot_ids(memory)),
-        "by_type": dict(by_type),
-        "by_source": {name: count for name, count in sources.items() if count},
-    }
+    (kinds, origins), by_type = census(memory, Query(text="")), Counter[str]()
+    for kind, count in kinds.items():
+        by_type[types.type_of_kind(kind)] += count
+    mined, total = origins["mined"], kinds.total()
+    if origins["imported"]:
+        mined = sum(is_mined(entry.record) for entry in browse(memory, Query(text="", limit=total)).entries)
+    sources = {"manual": total - mined, "mined": mined}
+    by_source = {name: count for name, count in sources.items() if count}
+    totals = {"total_memories": total, "hot_cache_count": len(hot.hot_ids(memory))}
+    return totals | {"by_type": dict(by_type), "by_source": by_source}
 
 
 def accesses(vitals: Vitals) -> int:
@@ -173,30 +136,17 @@ def hot_status(memory: Memory) -> Plain:
     items, counts = hot.hot_set(memory), hot.heat_counts(memory)
     ranked = sorted(items, key=heat)
     lookups = counts["hits"] + counts["misses"]
-    return {
-        "items": items,
-        "counts": counts,
-        "pinned": sum(item.pinned for item in items),
-        "average": sum(map(heat, items)) / len(items) if items else 0.0,
-        "accesses": sum(map(accesses, items)),
-        "rate": 100 * counts["hits"] / lookups if lookups else 0.0,
-        "most": ranked[-1].number if ranked else None,
-        "least": ranked[0].number if ranked else None,
-    }
+    rate = 100 * counts["hits"] / lookups if lookups else 0.0
+    average = sum(map(heat, items)) / len(items) if items else 0.0
+    least, most = (ranked[0].number, ranked[-1].number) if ranked else (None, None)
+    shown = {"items": items, "counts": counts, "pinned": sum(item.pinned for item in items), "average": average}
+    return shown | {"accesses": sum(map(accesses, items)), "rate": rate, "most": most, "least": least}
 
 
-def hot_cache(memory: Memory) -> list[Record]:
-    """Return the hot cache; an empty one is filled from the project's documents with `auto_bootstrap`."""
-    if memory.config.auto_bootstrap and not hot.hot_ids(memory):
-        bootstrap(memory, draft_of("", "project", source="imported"), hot=True)
-    return [member.record for member in hot.hot_set(memory)]
-
-
-def link_memories(memory: Memory, source: str, relation: str, target: str) -> Relation:
+def link_memories(memory: Memory, source: str, relation: str, target: str) -> Plain:
     """Link one memory to another."""
     link(memory, source, relation, target)
-    arrow = Arrow(source=source, relation=relation, target=target)
-    return Relation(arrow=arrow, at=_linked_at(memory, arrow), other=find(memory, target))
+    return _made(memory, Arrow(source=source, relation=relation, target=target))
 
 
 def unlink_memories(memory: Memory, source: str, target: str, relation: str = "") -> Plain:
@@ -211,9 +161,7 @@ def unlink_memories(memory: Memory, source: str, target: str, relation: str = ""
     return {"removed": len(arrows)}
 
 
-def related(
-    memory: Memory, reference: str, relation: str = "", direction: str = "both"
-) -> list[tuple[Vitals, Relation]]:
+def related(memory: Memory, reference: str, relation: str = "", direction: str = "both") -> list[tuple[Vitals, Plain]]:
     """Return the active records a record is linked to, in one direction or both."""
     center = find(memory, reference).record.id
     arrows = [
@@ -223,18 +171,14 @@ def related(
         and (direction == "both" or (arrow.source == center) == (direction == "outgoing"))
     ]
     ends = {arrow: arrow.target if arrow.source == center else arrow.source for arrow in arrows}
-    known = records.by_ids(memory.store, ends.values())
-    vitals = vitals_by_id(memory, [id_ for id_, entry in known.items() if entry.record.state == "active"])
-    return [
-        (vitals[end], Relation(arrow=arrow, at=_linked_at(memory, arrow), other=known[end]))
-        for arrow, end in ends.items()
-        if end in vitals
-    ]
+    found = vitals_by_id(memory, ends.values())
+    active = {end for end, vitals in found.items() if vitals.record.state == "active"}
+    return [(found[end], _made(memory, arrow)) for arrow, end in ends.items() if end in active]
 
 
 def relation_counts(memory: Memory) -> Plain:
     """Count the links of this project and of global memories."""
-    homes = set(map(memory.store.project_number, (memory.project, GLOBAL)))
+    homes = {memory.here, memory.store.project_number(GLOBAL)}
     counts = sum((Counter(links.counts(memory.store, home)) for home in homes), Counter[str]())
     linked = sum(links.linked(memory.store, home) for home in homes)
     return {"total": counts.total(), "by_relation": dict(counts), "linked": linked}
@@ -243,8 +187,9 @@ def relation_counts(memory: Memory) -> Plain:
 def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
     """Return every change of trust with the value before it, latest first."""
     trust = trust_of(memory, reference)
-    before = [trust.base, *(step.value for step in trust.history)]
-    steps = [{"place": place, "before": before[place - 1], "step": step} for place, step in enumerate(trust.history, 1)]
+    history = trust["history"]
+    before = [trust["base"], *(step["value"] for step in history)]
+    steps = [{"place": place, "before": before[place - 1], "step": step} for place, step in enumerate(history, 1)]
     return {"trust": trust, "steps": steps[::-1][:limit], "total": len(steps)}
 
 
@@ -252,27 +197,22 @@ def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
     clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash.strength >= least][:limit]
     known = vitals_by_id(memory, [reference, *(clash.record.id for clash in clashes)])
-    marked = {relation.other.record.id for _, relation in related(memory, reference, "contradicts")}
-
-    def row(clash: LikelyConflict) -> Plain:
-        return {"one": known[reference], "other": known[clash.record.id], "marked": clash.record.id in marked}
-
-    return [(row(clash), clash) for clash in clashes]
+    marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
+    ids = [clash.record.id for clash in clashes]
+    rows = [{"one": known[reference], "other": known[id_], "marked": id_ in marked} for id_ in ids]
+    return list(zip(rows, clashes, strict=True))
 
 
-def marked(memory: Memory, disputes: Sequence[Dispute] | None = None) -> list[Plain]:
+def marked(memory: Memory, disputes: Sequence[contradictions.Dispute] | None = None) -> list[Plain]:
     """Return the pairs of memories marked as contradicting each other."""
     pairs = contradictions.open_contradictions(memory).found if disputes is None else disputes
     known = vitals_by_id(memory, [record.id for dispute in pairs for record in (dispute.older, dispute.newer)])
-    return [
-        {
-            "newer": known[dispute.newer.id],
-            "older": known[dispute.older.id],
-            "arrow": Arrow(source=dispute.newer.id, relation="contradicts", target=dispute.older.id),
-            "at": dispute.marked_at,
-        }
-        for dispute in pairs
-    ]
+    rows = list[Plain]()
+    for dispute in pairs:
+        newer, older = dispute.newer.id, dispute.older.id
+        arrow = Arrow(source=newer, relation="contradicts", target=older)
+        rows.append({"newer": known[newer], "older": known[older], "arrow": arrow, "at": dispute.marked_at})
+    return rows
 
 
 def mark(memory: Memory, first: str, second: str) -> Plain:
@@ -282,7 +222,7 @@ def mark(memory: Memory, first: str, second: str) -> Plain:
 
 def resolve(memory: Memory, memory_id_a: int, memory_id_b: int, keep_id: int, resolution: str) -> Plain:
     """Resolve a contradiction in favour of one memory."""
-    first, second, kept = (id_of(memory, number) for number in (memory_id_a, memory_id_b, keep_id))
+    first, second, kept = (types.id_of(memory, number) for number in (memory_id_a, memory_id_b, keep_id))
     contradictions.resolve(memory, first, second, HOW[resolution], keep=kept)
     return {"other": memory_id_b if keep_id == memory_id_a else memory_id_a, "done": DONE[resolution]}
 
@@ -302,19 +242,17 @@ def session_of(memory: Memory, reference: str) -> Plain:
 
 def session_memories(memory: Memory, session_id: str, limit: int) -> list[Vitals]:
     """Return what a session saved."""
-    ids = [record.id for record in contents_of(memory, session_id).records if record.state == "active"][:limit]
-    vitals = vitals_by_id(memory, ids)
-    return [vitals[id_] for id_ in ids]
+    active = [record.id for record in contents_of(memory, session_id).records if record.state == "active"]
+    vitals = vitals_by_id(memory, active[:limit])
+    return [vitals[id_] for id_ in active[:limit]]
 
 
 def recurring(memory: Memory, least: int) -> list[tuple[Any, ...]]:
     """Return the memories that recur in several sessions."""
-    found = patterns(memory, days=LASTED_DAYS, least=least, most=50).memories
-    ids = [pattern.record.id for pattern in found]
-    known, shown = vitals_by_id(memory, ids), sessions_shown(memory, ids, days=LASTED_DAYS)
-    return [
-        (known[pattern.record.id], {"times": pattern.sessions, "in": shown[pattern.record.id]}) for pattern in found
-    ]
+    found = patterns(memory, days=LASTED_DAYS, least=least, most=50)["memories"]
+    times = {pattern["record"].id: pattern["sessions"] for pattern in found}
+    known, shown = vitals_by_id(memory, times), sessions_shown(memory, times, days=LASTED_DAYS)
+    return [(known[id_], {"times": count, "in": shown[id_]}) for id_, count in times.items()]
 
 
 def digest(memory: Memory, session_id: str) -> Plain:
@@ -324,20 +262,25 @@ def digest(memory: Memory, session_id: str) -> Plain:
     groups: dict[str, list[Entry]] = {name: [] for name in ("decisions", "insights", "action_items", "context")}
     for entry in ranked:
         is_action = entry.record.kind in ("thread", "blocker")
-        groups["action_items" if is_action else GROUPS.get(category_of(entry.record), "context")].append(entry)
+        groups["action_items" if is_action else GROUPS.get(types.category_of(entry.record), "context")].append(entry)
     shown = {name: called(memory, entries[:MOST_SHOWN]) for name, entries in groups.items()}
-    return {"session": session, "total": len(ranked), **shown}
+    return {"session": session, "total": len(ranked)} | shown
 
 
 def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type: str) -> Plain:
     """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, session_id)
-    episodes = vitals_of(memory, [entry for entry in _saved(memory, session) if type_of(entry.record) == EPISODIC])
+    episodes = vitals_of(
+        memory, [entry for entry in _saved(memory, session) if types.type_of(entry.record) == types.EPISODIC]
+    )
     ranked = sorted(episodes, key=lambda vitals: (-vitals.salience, vitals.record.id))
     chosen = [vitals for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if promote_top else []
     with memory.store.transaction():
         for record in (vitals.record for vitals in chosen):
-            tags, kind = tuple(tag for tag in record.tags if tag != EPISODIC), draft_of(record.body, promote_type).kind
+            tags, kind = (
+                tuple(tag for tag in record.tags if tag != types.EPISODIC),
+                types.draft_of(record.body, promote_type).kind,
+            )
             revise(memory, record.id, Revision(kind=kind, tags=tags, fields={}))
             hot.promote(memory, record.id, why="session_end")
         if session.is_open:
@@ -349,9 +292,9 @@ def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type
 
 def warm(memory: Memory, reference: str) -> Plain:
     """Put the memories that are predicted to follow one into the hot cache."""
-    guesses = [prediction.record for prediction in predict.predict(memory, reference)]
-    predict.warm(memory, reference)
-    return {"records": guesses}
+    guesses = {"records": [guess["record"] for guess in hot.predict(memory, reference)]}
+    hot.warm(memory, reference)
+    return guesses
 
 
 def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
@@ -374,73 +317,71 @@ def mining_status(memory: Memory) -> Plain:
     return {"status": mining.output_status(memory), "ready": ready, "recent": recent, "first": candidates[:10]}
 
 
-def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[str] = ()) -> Joined:
+def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[str] = ()) -> Plain:
     """Approve a mined candidate as a memory of that type and make it hot; a duplicate takes its place."""
     outcome = mining.approve(memory, reference)
-    match outcome:
-        case Written(record=record) | WrittenPending(record=record):
-            known, draft = False, draft_of(record.body, memory_type, tags=tags)
-            record = _revised(memory, record, tags=_joined_tags(record, draft), kind=draft.kind, fields=draft.fields)
-        case Duplicate(matches=matches):
-            known, record = True, matches[0].record
-            mining.reject(memory, [reference], reason=f"duplicate of {record.id}")
-        case _:
-            raise refusal(outcome, "memory-mcp")
+    record = stored(outcome, types.SYSTEM)
+    if isinstance(outcome, Duplicate):
+        mining.reject(memory, [reference], reason=f"duplicate of {record.id}")
+    else:
+        draft = types.draft_of(record.body, memory_type, tags=tags)
+        record = _revised(memory, record, draft, kind=draft.kind, fields=draft.fields)
     hot.promote(memory, record.id, why="mined_approved")
-    return Joined(record=record, known=known)
+    return saved(memory, record, outcome)
 
 
 def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = "") -> list[Record]:
     """Reject the mined candidates that are listed, and those whose sort has the prefix."""
     rejected = mining.reject(memory, references) if references else []
-    alike = [
-        candidate.record.id
-        for candidate in (mining.mined(memory, limit=MOST_CANDIDATES) if prefix else ())
-        if str(candidate.record.extra["pattern"].get("kind", "")).startswith(prefix)
-    ]
+    offered = [candidate.record for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
+    alike = [record.id for record in offered if sort_of(record).startswith(prefix)]
     return rejected + (mining.reject(memory, alike) if alike else [])
+
+
+def sort_of(record: Record) -> str:
+    """Return what sort of pattern a mined candidate is."""
+    return str(record.extra["pattern"].get("kind", ""))
 
 
 def consolidation(memory: Memory, memory_type: str = "", dry_run: bool = True) -> Plain:
     """Return which near-duplicates could be merged; without `dry_run` merge them. The originals stay, retired."""
     proposals = consolidate.duplicates(memory)
-    chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(type_of, proposal.sources))]
+    chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(types.type_of, proposal.sources))]
     merged = [] if dry_run else [consolidate.consolidate(memory, proposal) for proposal in chosen]
     inside = sum(len(proposal.sources) for proposal in chosen)
-    gone = inside - len(chosen)
-    total = memory.store.size((memory.store.project_number(memory.project),))
+    gone, total = inside - len(chosen), memory.store.size((memory.here,))
     share = 100 * gone / total if total else 0.0
     return {"chosen": chosen, "merged": merged, "inside": inside, "gone": gone, "share": share}
 
 
 def db_maintenance(memory: Memory) -> Plain:
     """Free disk space and cool the hot cache."""
-    done, now = maintain(memory, retiring=False), doctor.status(memory)
-    vectors = max(0, now.everywhere - now.lagging) if now.embedder != "none" else 0
-    return {"done": done, "now": now, "freed": max(0, done.bytes_before - done.bytes_after), "vectors": vectors}
+    done, now = doctor.maintain(memory, retiring=False), doctor.status(memory)
+    vectors = max(0, now["everywhere"] - now["lagging"]) if now["embedder"] != "none" else 0
+    return {"done": done, "now": now, "freed": max(0, done["bytes_before"] - done["bytes_after"]), "vectors": vectors}
 
 
 def cleanup(memory: Memory) -> Plain:
     """Retire memories whose retention ended; they can be restored."""
     before = mining.output_status(memory).waiting
-    done = maintain(memory)
+    done = doctor.maintain(memory)
     expired = max(0, before - mining.output_status(memory).waiting)
-    return {"done": done, "expired": expired, "types": dict(Counter(map(type_of, done.retired)))}
+    return {"done": done, "expired": expired, "types": dict(Counter(map(types.type_of, done["retired"])))}
 
 
 def database(memory: Memory) -> Plain:
     """Return where the store is and what it contains."""
     now = doctor.status(memory)
-    return {"now": now, "megabytes": now.bytes / 1_048_576, "stats": stats(memory)}
+    return {"now": now, "megabytes": now["bytes"] / 1_048_576, "stats": stats(memory)}
 
 
 def embeddings(memory: Memory) -> Plain:
     """Return whether the stored vectors match the embedder."""
     now, stored = doctor.status(memory), memory.store.setting("embedder")
     name, _, size = stored.rpartition("/")
-    valid = not now.note or now.embedder == "none"
-    dimension, warning = int(size) if size.isdecimal() else None, "" if valid else now.note
-    model = name or now.embedder
+    valid = not now["note"] or now["embedder"] == "none"
+    dimension, warning = int(size) if size.isdecimal() else None, "" if valid else now["note"]
+    model = name or now["embedder"]
     return {"now": now, "name": name, "model": model, "dimension": dimension, "valid": valid, "warning": warning}
 
 
@@ -448,21 +389,21 @@ def rebuild(memory: Memory, progress: Any) -> Plain:
     """Rebuild all vectors."""
     before, done = doctor.status(memory), doctor.rebuild_vectors(memory, progress)
     after = embeddings(memory)
-    total = after["now"].everywhere + after["now"].pending + after["now"].retired
-    return {**after, "done": done, "total": total, "cleared": max(0, total - before.lagging)}
+    total = sum(after["now"][name] for name in ("everywhere", "pending", "retired"))
+    return {**after, "done": done, "total": total, "cleared": max(0, total - before["lagging"])}
 
 
 def audited(memory: Memory, limit: int, operation: str = "") -> list[Plain]:
     """Return what was removed or restored, latest first."""
     rows: list[Plain] = []
-    for event in removals(memory):
+    for event in doctor.removals(memory):
         name = OPERATIONS.get(event.verb, event.verb)
         if event.verb == "heated":
             name = "demote_stale" if event.data.get("why") == "stale" else "demote_memory"
         if operation in ("", name) and len(rows) < limit:
             details = event.data.get("reason") or event.data.get("why") or event.data.get("relation") or ""
             rows.append({"place": len(rows) + 1, "operation": name, "event": event, "details": str(details)})
-    numbers = numbers_of(memory, [row["event"].about for row in rows])
+    numbers = types.numbers_of(memory, [row["event"].about for row in rows])
     return [{**row, "number": numbers.get(row["event"].about)} for row in rows]
 
 
@@ -470,28 +411,25 @@ def metrics_status(memory: Memory) -> Plain:
     """Return the counters, and how full the hot cache is."""
     counted, members, session = metrics(memory), hot.hot_set(memory), current_session(memory)
     capacity = memory.config.hot_capacity
-    counters = {f"hot_cache.{name}": value for name, value in counted.hot.items()}
-    counters |= {"recall.total": counted.recalls, "store.total": counted.writes, "mining.outputs": counted.outputs}
+    counters = {f"hot_cache.{name}": value for name, value in counted["hot"].items()}
+    counters |= {
+        "recall.total": counted["recalls"],
+        "store.total": counted["writes"],
+        "mining.outputs": counted["outputs"],
+    }
     uptime = days_between(session.started_at, memory.clock.now()) * SECONDS_PER_DAY if session else 0
-    gauges = {
-        "hot_cache.size": len(members),
-        "hot_cache.max_size": capacity,
-        "hot_cache.pinned": sum(member.pinned for member in members),
-        "hot_cache.utilization": round(len(members) / capacity, 3) if capacity else 0.0,
-    }
-    failures = [f"{failure.at} {failure.name}: {failure.said}" for failure in counted.failures]
-    return {
-        "uptime_seconds": round(uptime),
-        "counters": counters | counted.tallies,
-        "gauges": gauges,
-        "failures": failures,
-    }
+    pinned, used = sum(member.pinned for member in members), round(len(members) / capacity, 3) if capacity else 0.0
+    sizes = {"size": len(members), "max_size": capacity, "pinned": pinned, "utilization": used}
+    gauges = {f"hot_cache.{name}": value for name, value in sizes.items()}
+    failures = [f"{failure.at} {failure.name}: {failure.said}" for failure in counted["failures"]]
+    shown = {"counters": counters | counted["tallies"], "gauges": gauges, "failures": failures}
+    return {"uptime_seconds": round(uptime)} | shown
 
 
 def _query(text: str, mode: str, limit: int = 0, memory_type: str = "") -> Query:
     mode_: Any = mode or "balanced"
     limit = limit or LIMITS[mode_]
-    return Query(text=text, kinds=kinds_of(memory_type), tags=tags_of(memory_type), mode=mode_, limit=limit)
+    return Query(text=text, kinds=types.kinds_of(memory_type), tags=types.tags_of(memory_type), mode=mode_, limit=limit)
 
 
 def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, related_: bool = False) -> Plain:
@@ -499,46 +437,32 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
     hits = {hit.record.id: hit for hit in results.hits}
     known = vitals_by_id(memory, [*hits, *(linked.record.id for linked in results.related)])
     listed = [(known[id_], {"fit": hit.fit, "score": hit.score}, hit) for id_, hit in hits.items()]
-    farther = [
-        (known[linked.record.id], {"fit": source.fit * FARTHER, "score": source.score * FARTHER})
-        for linked in (results.related if expand else ())
-        for source in [hits[linked.source]]
-    ]
-    neighbours = [
-        (
-            known[linked.record.id],
-            {"at": linked.record.created_at},
-            {"arrow": Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)},
-        )
-        for linked in results.related
-    ]
-    return {
-        "results": results,
-        "best": results.hits[0] if hits else None,
-        "hits": listed,
-        "listed": [*listed, *farther],
-        "earned": [known[id_] for id_ in hits if known[id_].deserves_heat],
-        "neighbours": neighbours if related_ else None,
-    }
+    farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
+    for linked in results.related:
+        other, source = known[linked.record.id], hits[linked.source]
+        arrow = Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
+        farther.append((other, {"fit": source.fit * FARTHER, "score": source.score * FARTHER}))
+        neighbours.append((other, {"at": linked.record.created_at, "arrow": arrow}))
+    earned, best = [known[id_] for id_ in hits if known[id_].deserves_heat], results.hits[0] if hits else None
+    shown = {"results": results, "best": best, "hits": listed, "earned": earned}
+    return shown | {"listed": [*listed, *(farther if expand else ())], "neighbours": neighbours if related_ else None}
 
 
-def _revised(memory: Memory, record: Record, *, tags: tuple[str, ...], **changes: Any) -> Record:
+def _revised(memory: Memory, record: Record, draft: Draft, **changes: Any) -> Record:
+    """Add the tags of a draft to a record, and change it."""
+    tags = tuple(dict.fromkeys((*record.tags, *draft.tags)))
     if tags == record.tags and not changes:
         return record
     revised = revise(memory, record.id, Revision(tags=tags, **changes))
     return revised if isinstance(revised, Record) else record
 
 
-def _joined_tags(record: Record, draft: Draft) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*record.tags, *draft.tags)))
-
-
-def _linked_at(memory: Memory, arrow: Arrow) -> str:
-    """Return when a link was made, on its own or with its record."""
+def _made(memory: Memory, arrow: Arrow) -> Plain:
+    """Return a link and when it was made, on its own or with its record."""
     events = memory.store.events_about(arrow.source)
     wanted = {"relation": arrow.relation, "target": arrow.target}
     times = [event.at for event in events if event.verb == "linked" and wanted.items() <= dict(event.data).items()]
-    return times[-1] if times else events[0].at
+    return {"arrow": arrow, "at": times[-1] if times else events[0].at}
 
 
 def _saved(memory: Memory, session: Session) -> list[Entry]:

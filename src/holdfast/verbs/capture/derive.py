@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from holdfast.engine.search.similar import similar
+from holdfast.engine.search.lexical import similar
 from holdfast.engine.views import usage
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import read_regular
@@ -14,28 +14,19 @@ from holdfast.model.ids import fixed_id, parse_instant
 from holdfast.model.record import Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
-from holdfast.policy.activity.observe import observations_of
+from holdfast.policy.activity import observe
 from holdfast.policy.activity.session_summary import summary
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.overlap import overlap
 from holdfast.policy.language.user_statements import Said, objection, stated
-from holdfast.verbs.capture.observer import Observation, Observed, Off, observe
+from holdfast.verbs.capture.observer import NotAsked, Observation, Observed
+from holdfast.verbs.capture.observer import observe as ask
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records import write
 from holdfast.verbs.records.conflicts import claim_of, is_comparable
-from holdfast.verbs.records.write import (
-    Written,
-    WrittenPending,
-    confirm,
-    draft_event,
-    novelty,
-    preview,
-    record_of,
-    verdict_on,
-)
-from holdfast.verbs.truth.compare import against
+from holdfast.verbs.truth.contradictions import against
 
 SAME_TEXT, SAME_TITLE = 0.6, 0.8  # shares of words from which two observations report the same routine
 MOST_COUNTED = 50  # occurrences of a routine that are named; all are counted
@@ -48,7 +39,7 @@ class Derived:
     observations: tuple[Record, ...] = ()
     kept: tuple[Record, ...] = ()
     held: tuple[Record, ...] = ()
-    observer: Observation = field(default_factory=Off)
+    observer: Observation = field(default_factory=NotAsked)
 
 
 def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", include_open: bool = False) -> Derived:
@@ -57,28 +48,16 @@ def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", in
     Looks only at turns with activity at or after the id `since`. Asks the observer model once, if one is configured, and
     falls back to the built-in rules. `include_open` treats unfinished turns as finished (for abandoned sessions).
     """
-    kept, pending = list[Record](), list[Record]()
-    all_turns = turns(activity, memory.reader)
-    done = [turn for turn in all_turns if turn.last >= since and (turn.done or include_open)]
-    for outcome in _claims(memory, all_turns, done, since):
-        (pending if outcome.state == "pending" else kept).append(outcome)
+    every = turns(activity, memory.reader)
+    done = [turn for turn in every if turn.last >= since and (turn.done or include_open)]
+    said = list(_claims(memory, every, done, since))
     is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
-    unrecorded = [
-        turn
-        for turn in done
-        if turn.steps and memory.store.folded(derived_id("observation", turn.session, turn.id, turn.began)) is None
-    ]
-    asked = observe(memory, unrecorded, activity, with_summary=is_over)
-    by_rules = (draft for turn in done for draft in observations_of(turn))
-    observations = keep_drafts(memory, asked.drafts if isinstance(asked, Observed) else [*by_rules], activity)
-    return Derived(observations=tuple(observations), kept=tuple(kept), held=tuple(pending), observer=asked)
-
-
-def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[HookEvent]) -> list[Record]:
-    """Store drafts that carry a trail key, each under an id of its own; existing records stay as they are.
-
-    An observation that repeats an earlier one is counted there instead.
-    """
+    keys = {turn.id: derived_id("observation", turn.session, turn.id, turn.began) for turn in done if turn.steps}
+    unrecorded = [turn for turn in done if turn.id in keys and memory.store.folded(keys[turn.id]) is None]
+    asked = ask(memory, unrecorded, activity, with_summary=is_over)
+    by_rules = (draft for turn in done for draft in observe.observations_of(turn))
+    drafts = asked.drafts if isinstance(asked, Observed) else by_rules
+    # Each under an id of its own; existing records stay as they are.
     by_id, kept = {event.id: event for event in activity}, list[Record]()
     for draft in drafts:
         nth = str(draft.extra.get("nth", "1"))  # of several in a turn; the first has the id that a rule's would have
@@ -92,16 +71,17 @@ def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[Hook
             extra = {**earlier.extra, "count": count, "also": [*also, event.about][-MOST_COUNTED:]}
             counted = memory.event("revised", earlier.id, data={"extra": extra}, after=earlier.head, by=event.by)
             kept.append(memory.commit([counted])[0].record)
-    return kept
+    held = tuple(record for record in said if record.state == "pending")
+    saved = tuple(record for record in said if record.state != "pending")
+    return Derived(observations=tuple(kept), kept=saved, held=held, observer=asked)
 
 
 def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | None = None) -> Record | None:
-    """Store or update the summary of a session, unless a person retired or edited it; `activity` is its whole trail.
-
-    `written` is the observer's own summary; it stays until the session continues.
-    """
-    about = derived_id("summary", activity[0].session, f"summary {activity[0].session}", activity[0].at)
-    by_rule = summary(activity, memory.reader, begun=memory.store.folded(about) is not None)
+    """Store or update a session's summary, or the observer's (`written`), unless a person retired or edited it."""
+    first = activity[0]
+    about = derived_id("summary", first.session, f"summary {first.session}", first.at)
+    known = memory.store.folded(about)
+    by_rule = summary(activity, memory.reader, begun=known is not None)
     draft = written or by_rule
     if draft is None:
         return None
@@ -110,9 +90,8 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
         draft = replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
     if worktree := memory.checkout.origin().worktree:
         draft = replace(draft, extra={**draft.extra, "worktree": worktree})
-    first = activity[0]
     event = derived_event(memory, draft, first)
-    known, wanted = memory.store.folded(event.about), record_of(event)
+    wanted = write.record_of(event)
     if known is None:
         # It takes the place of one that an earlier session of the same routine left.
         earlier = _repeated(memory, draft)
@@ -136,22 +115,18 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
 
 
 def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: str) -> Iterator[Record]:
-    """Yield what was stored or approved: each prompt judges the answer before it, then the turn's own statements are read.
-
-    A prompt is read at once, an answer when its turn is finished or its context is compacted.
-    """
+    """Yield what was stored or approved: each prompt judges the answer before it, then its own statements are read."""
     finished = {turn.id for turn in (*done, *(turn for turn in every if turn.compacted and turn.last >= since))}
     before: Turn | None = None
     for turn in (turn for turn in every if turn.agent or turn.prompt or turn.said):
         retired, known = list[Record](), Known(memory, turn.session)
-        if before and turn.prompt and not turn.agent and turn.last >= since:
-            approved, retired = settle(memory, before, turn)
-            yield from approved
         if turn.prompt and turn.last >= since:
-            outcomes = keep_statements(memory, turn, known, retired)
-            yield from (outcome.record for outcome in outcomes)
+            if before and not turn.agent:
+                approved, retired = settle(memory, before, turn)
+                yield from approved
+            yield from keep_statements(memory, turn, known, retired)
         if turn.id in finished:
-            yield from (outcome.record for outcome in keep_claims(memory, turn, known))
+            yield from keep_claims(memory, turn, known)
         before = before if turn.agent else turn
 
 
@@ -159,11 +134,10 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
     """Return an earlier record that reports the same routine: same kind and type, nearly the same title and text."""
     if draft.extra.get("commit"):
         return None  # every commit is a thing of its own
-    for other, share in similar(memory.store, preview(memory, draft)):
-        same = other.kind == draft.kind and all(
-            other.fields.get(name) == draft.fields.get(name) for name in ("type", "files_modified")
-        )
-        if same and share >= SAME_TEXT and overlap(other.title, draft.title) >= SAME_TITLE:
+    for other, share in similar(memory.store, write.preview(memory, draft)):
+        same = [one.fields.get(name) for one in (draft, other) for name in ("type", "files_modified")]
+        is_alike = other.kind == draft.kind and same[:2] == same[2:] and share >= SAME_TEXT
+        if is_alike and overlap(other.title, draft.title) >= SAME_TITLE:
             return other
     return None
 
@@ -191,7 +165,7 @@ class Known:
     @cached_property
     def shown(self) -> list[Record]:
         """Active records that were returned to the session or injected into it, in order."""
-        shown = self.memory.known(impression.id for impression in usage.shown_in(self.memory.store, self.session))
+        shown = self.memory.known(impression.id for impression in usage.shown(self.memory.store, self.session))
         return [record for record in shown.values() if record.state == "active"]
 
     @cached_property
@@ -205,85 +179,71 @@ class Known:
 
     def is_instruction(self, text: str) -> bool:
         """True if a file with instructions says this already."""
-        return any(is_echo(text, line) for line in self.instructions)
+        return any(observe.is_echo(text, line) for line in self.instructions)
 
     def is_echo(self, text: str) -> bool:
         """True if a text repeats what the session was given."""
-        return self.is_instruction(text) or any(is_echo(text, record.text) for record in self.shown)
+        return self.is_instruction(text) or any(observe.is_echo(text, record.text) for record in self.shown)
 
 
-def keep_statements(
-    memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = ()
-) -> list[Written | WrittenPending]:
-    """Store what the user states in the prompt of a turn: marked text, rules, facts, decisions and corrections.
-
-    `replaced` are records that this prompt objects to; a correction in it supersedes them.
-    """
+def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = ()) -> list[Record]:
+    """Store what the user states in a prompt; a correction in it supersedes those it objects to (`replaced`)."""
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    shown = [claim_of(record) for record in known.shown]
+    shown, kept = [claim_of(record) for record in known.shown], list[Record | None]()
     statements = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)[:MOST_STATEMENTS]
-    outcomes, spans = list[Written | WrittenPending | None](), list[tuple[int, int]]()
-    for signal in marked(turn.prompt)[:MOST_STATEMENTS]:
+    signals = marked(turn.prompt)[:MOST_STATEMENTS]
+    for signal in signals:
         doubtful = not turn.certain[slice(*signal.span)].strip()
-        outcomes.append(_keep_signal(memory, turn, signal, by_user=True, doubtful=doubtful))
-        spans.append(signal.span)
+        kept.append(_keep_signal(memory, turn, signal, by_user=True, doubtful=doubtful))
     for said in statements:
-        is_marked = any(said.span[0] < end and start < said.span[1] for start, end in spans)
+        is_marked = any(said.span[0] < signal.span[1] and signal.span[0] < said.span[1] for signal in signals)
         if not is_marked and not known.is_instruction(said.text):
-            outcomes.append(_keep_statement(memory, turn, said, known, replaced))
-    return [outcome for outcome in outcomes if outcome]
+            kept.append(_keep_statement(memory, turn, said, known, replaced))
+    return [record for record in kept if record]
 
 
-def keep_claims(memory: Memory, turn: Turn, known: Known) -> list[Written | WrittenPending]:
+def keep_claims(memory: Memory, turn: Turn, known: Known) -> list[Record]:
     """Store what the agent marked in a turn; what only its wording marks is pending unless a check or a commit proves it."""
-    claims = [claim for claim in claims_of(turn) if not known.is_echo(claim.text)]
-    proven = bool(claims) and is_proven(turn)
-    outcomes = [_keep_signal(memory, turn, claim, guessed=is_guess(claim) and not proven) for claim in claims]
-    return [outcome for outcome in outcomes if outcome]
+    claims = [claim for claim in observe.claims_of(turn) if not known.is_echo(claim.text)]
+    proven = bool(claims) and observe.is_proven(turn)
+    kept = [_keep_signal(memory, turn, claim, guessed=claim.how == "wording" and not proven) for claim in claims]
+    return [record for record in kept if record]
 
 
 def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[Record]]:
-    """Approve or retire what a turn claimed, by what followed; return what was approved and what was retired.
-
-    The user's next prompt decides, and an agent that takes its own conclusion back.
-    """
+    """Approve or retire what a turn claimed, by the next prompt or the agent taking it back; return both lists."""
     approved, retired = list[Record](), list[Record]()
     objects = objection(after.prompt, after.previous, after.reader) == "no"
     why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200)) if objects else WITHDRAWN
-    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in claims_of(turn)]
+    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in observe.claims_of(turn)]
     for kind, key in (*keys, ("observation", turn.id)):
         record = memory.store.folded(derived_id(kind, turn.session, key, turn.began))
         # Of observations only a finding that no change of the turn backs.
         if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
             continue
-        is_back = takes_back(after, "" if "how" in record.extra else record.title)
-        standing = "refuted" if is_back else standing_of(record.text, after)
+        is_back = observe.takes_back(after, "" if "how" in record.extra else record.title)
+        standing = "refuted" if is_back else observe.standing_of(record.text, after)
         if standing == "refuted" and record.state in ("pending", "active"):
             by = replace(memory.actor, kind="user" if objects else "rule", session=after.session)
             event = memory.event("retired", record.id, data={"reason": why}, after=record.head, by=by)
             retired.append(memory.commit([event])[0].record)
         elif standing == "confirmed" and record.state == "pending":
-            outcome = confirm(memory, record.id)
-            approved += [outcome.record] if isinstance(outcome, Written) else []
+            outcome = write.confirm(memory, record.id)
+            approved += [outcome.record] if isinstance(outcome, write.Written) else []
     return approved, retired
 
 
 def _keep_statement(
     memory: Memory, turn: Turn, statement: Said, known: Known, replaced: Sequence[Record]
-) -> Written | WrittenPending | None:
+) -> Record | None:
     """Store a user's statement at once; one that corrects or updates supersedes what it contradicts."""
-    draft = Draft(
-        kind=statement.kind,
-        body=statement.text,
-        source="correction" if statement.corrects else "explicit",
-        confidence="high",
-        extra=_origin(turn, signal="correction" if statement.corrects else "statement", how="wording"),
-        at=turn.began,
-    )
-    if _is_stored(memory, turn, draft):
+    source: Source = "correction" if statement.corrects else "explicit"
+    unplaced = Draft(kind=statement.kind, body=statement.text, source=source, confidence="high", at=turn.began)
+    draft = _placed(memory, turn, unplaced, "correction" if statement.corrects else "statement", "wording")
+    if draft is None:
         return None
-    new = preview(memory, draft)
+    new = write.preview(memory, draft)
     near = [record for record, _ in similar(memory.store, new)]
     outdated = _outdated(memory, new, near, statement, known)
     old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
@@ -292,7 +252,7 @@ def _keep_statement(
         about = derived_id(RESTATED, turn.session, f"{turn.id} {statement.text}", turn.began)
         memory.commit([replace(memory.event("used", again.id, data=data, at=turn.began, by=by), id=about)])
         return None
-    if not old and novelty(memory, draft) < NOVEL:
+    if not old and write.novelty(memory, draft) < NOVEL:
         return None  # it was retired before
     if statement.doubtful:
         return _make_pending(memory, turn, draft, PASTED)
@@ -301,7 +261,6 @@ def _keep_statement(
 
 
 def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
-    """Return the records that a user's statement makes untrue, among what the session was shown and what is similar."""
     bar = CORRECTED if statement.corrects else CONFLICT
     candidates = {record.id: record for record in (*known.shown, *near) if is_comparable(new, record)}
     return [
@@ -313,33 +272,27 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
 
 
 def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:
-    """Return the record that says the same already, in whatever words."""
-
-    def same(record: Record) -> float:
-        pair = claim_of(record), claim_of(new)
-        return min(memory.reader.relation(*each).get("same", 0.0) for each in (pair, pair[::-1]))
-
     for record in candidates:
-        if is_comparable(new, record) and (is_echo(new.body, record.text) or same(record) >= SAME):
-            return record
+        if is_comparable(new, record):
+            pair = claim_of(record), claim_of(new)
+            if observe.is_echo(new.body, record.text) or all(
+                memory.reader.relation(*each).get("same", 0.0) >= SAME for each in (pair, pair[::-1])
+            ):
+                return record
     return None
 
 
 def _keep_signal(
     memory: Memory, turn: Turn, signal: Signal, *, by_user: bool = False, guessed: bool = False, doubtful: bool = False
-) -> Written | WrittenPending | None:
+) -> Record | None:
     """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
     observed: Source = "inferred" if signal.record_kind == "preference" else "observed"
-    draft = Draft(
-        kind=signal.record_kind,
-        body=signal.text,
-        source="explicit" if by_user or signal.how != "wording" else observed,
-        extra=_origin(turn, signal=signal.kind, how=signal.how),
-        at=turn.ended,
-    )
-    if _is_stored(memory, turn, draft):
+    source = "explicit" if by_user or signal.how != "wording" else observed
+    unplaced = Draft(kind=signal.record_kind, body=signal.text, source=source, at=turn.ended)
+    draft = _placed(memory, turn, unplaced, signal.kind, signal.how)
+    if draft is None:
         return None
-    new = novelty(memory, draft)
+    new = write.novelty(memory, draft)
     share = worth(signal.confidence, new)
     draft = replace(draft, confidence="high" if share >= 0.9 else "medium" if share >= 0.7 else "low")
     match tier(signal, new):
@@ -354,33 +307,29 @@ def _keep_signal(
     return None
 
 
-def _origin(turn: Turn, **more: str) -> dict[str, str]:
-    extra = {**more, "session": turn.session, "trail": turn.id, "agent": turn.agent}
-    return {name: value for name, value in extra.items() if value}
-
-
-def _is_stored(memory: Memory, turn: Turn, draft: Draft) -> bool:
+def _placed(memory: Memory, turn: Turn, draft: Draft, signal: str, how: str) -> Draft | None:
+    """Return a draft with where it comes from; None if it was stored before."""
     about = derived_id(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)
-    return memory.store.folded(about) is not None
+    extra = {"signal": signal, "how": how, "session": turn.session, "trail": turn.id, "agent": turn.agent}
+    known = memory.store.folded(about) is not None
+    return None if known else replace(draft, extra={name: value for name, value in extra.items() if value})
 
 
-def _admit(
-    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False
-) -> Written | WrittenPending | None:
-    match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
-        case Admitted(related=related):
+def _admit(memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False) -> Record | None:
+    match write.verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
+        case Admitted():
             by = _actor(memory, turn, by_user=by_user)
             event = derived_event(memory, draft, turn.events[0], name=draft.body, by=by)
-            return Written(record=memory.commit([event])[0].record, related=related)
+            return memory.commit([event])[0].record
         case Pending(why=why):
             return _make_pending(memory, turn, draft, why)
     return None  # a duplicate, removed before, or transient
 
 
-def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> WrittenPending:
+def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Record:
     held = replace(draft, at="", extra={**draft.extra, "why": why})  # since now, however late the activity is read
     event = derived_event(memory, held, turn.events[0], name=draft.body, pending=True)
-    return WrittenPending(record=memory.commit([event])[0].record, why=why)
+    return memory.commit([event])[0].record
 
 
 def _actor(memory: Memory, turn: Turn, *, by_user: bool) -> Actor:
@@ -389,13 +338,9 @@ def _actor(memory: Memory, turn: Turn, *, by_user: bool) -> Actor:
     return Actor(kind="user" if by_user else "rule", name=name or "hook", session=turn.session)
 
 
-# Ids of records that rules derive from activity follow from their source, so repeating changes nothing.
-
-
 def derived_id(kind: str, session: str, key: str, at: str) -> str:
-    """Return the id of a record that is derived from one place of a session."""
-    seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
-    return fixed_id(seconds, f"{kind} {session} {key}")
+    """Return the id of a record that rules derive from one place of a session: repeating changes nothing."""
+    return fixed_id(datetime.fromisoformat(parse_instant(at)).timestamp(), f"{kind} {session} {key}")
 
 
 def derived_event(
@@ -404,6 +349,6 @@ def derived_event(
     """Return the event that stores a draft, by a rule unless `by` is given, with an id derived from its source."""
     about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
     actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
-    event = draft_event(memory, draft, pending=pending, about=about, by=actor)
+    event = write.draft_event(memory, draft, pending=pending, about=about, by=actor)
     # Without the checkout's current commit: it may have moved on since the activity.
     return replace(event, data={name: value for name, value in event.data.items() if name != "origin"})

@@ -15,7 +15,6 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event, novelty
 
 LIMIT, MOST, MOST_KEPT = 2_000, 10_000, 100
-_MARK = "learned {}"
 BY = Actor(kind="rule", name="learn")
 
 
@@ -34,15 +33,13 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     """Turn commits since the last run into candidate records. Idempotent."""
     if not 1 <= limit <= MOST:
         raise Invalid(f"limit must be between 1 and {MOST}.")
-    head = history.head()
-    fresh = history.commits(after="" if since else learned_up_to(memory), since=since, limit=limit)
+    head, mark = history.head(), f"learned {memory.project}"
+    fresh = history.commits(after="" if since else memory.store.setting(mark), since=since, limit=limit)
     # A fix may continue a series that began earlier, so recent commits are read again.
     recent = fresh if since or not fresh else history.commits(limit=limit)
     commits = list({commit.hash: commit for commit in (*recent, *fresh)}.values())
-    new = {commit.hash for commit in fresh}
-    learned = learnable(commits, history.changelog() if fresh else ("", ""))
-    drafts = dict[str, Draft]()
-    for draft in learned:
+    new, drafts = {commit.hash for commit in fresh}, dict[str, Draft]()
+    for draft in learnable(commits, history.changelog() if fresh else ("", "")):
         if draft.extra.get("changelog") or new & set(draft.extra["commits"]):
             # Its id is derived from its first commit and its file, so that it is stable.
             first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
@@ -55,18 +52,12 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     else:
         records = [entry.record for entry in memory.commit(kept)]
     if head and not (dry_run or since):
-        memory.store.note(_MARK.format(memory.project), head)
+        memory.store.note(mark, head)
     known, left_out = len(drafts) - len(events), len(events) - len(kept)
     return Learned(commits=len(fresh), kept=tuple(records), known=known, left_out=left_out, dry_run=dry_run)
 
 
-def learned_up_to(memory: Memory) -> str:
-    """Return the commit up to which this project's history was read."""
-    return memory.store.setting(_MARK.format(memory.project))
-
-
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
-    """Return the event that stores a draft or updates a series of fixes; None if it is known or was decided on."""
     known = memory.store.folded(about)
     text = draft.body.rpartition("\n(commit ")[0] or draft.body
     if known is None and novelty(memory, replace(draft, body=text)) < NOVEL:

@@ -1,11 +1,12 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 from holdfast.engine.raw import outputs
-from holdfast.engine.raw.outputs import Output, OutputCounts, Pattern
+from holdfast.engine.raw.outputs import Output, Pattern
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
@@ -14,10 +15,10 @@ from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records import write
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on
 
 LONGEST = 100_000
 MARGIN = 20_000  # characters before that, masked together: half a secret would not be recognized
@@ -26,13 +27,8 @@ MOST_OUTPUTS = 10_000
 MOST_OFFERED = 1_000
 _MASKED = "[redacted "
 _EARLIEST, _YEARS = 978_307_200, 20 * 365 * 86_400  # from 2001 on: before any real record
-_KINDS = {
-    "decision": "decision",
-    "explanation": "learning",
-    "insight": "learning",
-    "command": "reference",
-    "api_endpoint": "reference",
-}
+_KINDS = {"decision": "decision", "command": "reference", "api_endpoint": "reference"}
+_KINDS |= dict.fromkeys(("explanation", "insight"), "learning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +58,7 @@ class Mined:
 class OutputStatus:
     """What is stored of logged output, its limits, how far it was mined, and how much is pending."""
 
-    held: OutputCounts
+    held: Mapping[str, Any]
     most_days: int
     most_characters: int
     waiting: int
@@ -75,14 +71,13 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     body = str(masked(plain))[-READ:].strip()
     if len(body) > LONGEST:
         body = body[-LONGEST:].partition("\n")[2] or body[-LONGEST:]
-    if not body:
-        return 0
-    store, now = memory.store, memory.clock.now()
-    oldest, most = days_before(now, memory.config.output_days), memory.config.output_characters
-    with store.transaction():
-        project = store.project_number(memory.project, make=True)
-        outputs.add(store, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
-        outputs.prune(store, before=oldest, characters=most, outputs=MOST_OUTPUTS)
+    if body:
+        store, now, config = memory.store, memory.clock.now(), memory.config
+        with store.transaction():
+            project = store.project_number(memory.project, make=True)
+            outputs.add(store, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
+            oldest, most = days_before(now, config.output_days), config.output_characters
+            outputs.prune(store, before=oldest, characters=most, outputs=MOST_OUTPUTS)
     return len(body)
 
 
@@ -109,7 +104,7 @@ def mine_outputs(memory: Memory) -> Run:
                 offered[record.state].append(record)
     for record in offered["active"]:
         promote(memory, record.id, why="mined_approved")
-    pending, approved = tuple(offered["pending"]), tuple(offered["active"])
+    pending, approved = map(tuple, (offered["pending"], offered["active"]))
     return Run(outputs=read, found=found, counted=counted, offered=pending, approved=approved)
 
 
@@ -124,11 +119,11 @@ def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
     return sorted(pending, key=lambda candidate: (-candidate.score, candidate.record.id))[:limit]
 
 
-def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
+def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> write.Outcome:
     """Approve a mined record; it is checked again first."""
     record = _candidate(memory, reference)
     with memory.store.transaction():
-        outcome = confirm(memory, record.id, waivers=waivers)
+        outcome = write.confirm(memory, record.id, waivers=waivers)
         outputs.forget(memory.store, [record.id] if find(memory, record.id).record.state == "active" else [])
     return outcome
 
@@ -145,9 +140,11 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    held, waiting = outputs.output_counts(memory.store, memory.here), len(mined(memory, limit=MOST_OFFERED))
-    days, characters = memory.config.output_days, memory.config.output_characters
-    return OutputStatus(held=held, most_days=days, most_characters=characters, waiting=waiting)
+    config, waiting = memory.config, len(mined(memory, limit=MOST_OFFERED))
+    held = outputs.output_counts(memory.store, memory.here)
+    return OutputStatus(
+        held=held, most_days=config.output_days, most_characters=config.output_characters, waiting=waiting
+    )
 
 
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
@@ -195,7 +192,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         confidence="high" if sure else "medium",
         extra=seen,
     )
-    verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
+    verdict = write.verdict_on(memory, draft, waivers=Waivers(scope=True))
     pending = [] if known else waiting_records(memory, limit=MOST_OFFERED)
     claimed = any(_bare(record.body) == _bare(pattern.body) for record in pending)
     if claimed or not isinstance(verdict, Admitted | Pending):
@@ -204,7 +201,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra = {**known.extra, **seen}
         first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.head, by=by)
     else:
-        first = draft_event(memory, draft, pending=True, about=pattern.id, by=by)
+        first = write.draft_event(memory, draft, pending=True, about=pattern.id, by=by)
     # The settings may allow approving a pattern automatically; both must be set.
     confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.engine.raw import counters
 from holdfast.engine.raw.counters import Failure
@@ -12,14 +12,8 @@ from holdfast.model.ids import instant
 from holdfast.model.observer import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.observer_reply import (
-    Malformed,
-    drafts_of,
-    most_spent,
-    question_of,
-    read_reply,
-    summary_draft,
-)
+from holdfast.policy.activity import observer_reply
+from holdfast.policy.activity.observer_reply import Malformed
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.secrets.find import mask_secrets
@@ -41,28 +35,13 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Off:
-    """No observer is configured, or its budget is 0."""
+class NotAsked:
+    """The observer is off, is not asked again soon after it failed, or its question could exceed what is left of today's budget."""
+
+    why: Literal["off", "waiting", "over budget"] = "off"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """The observer failed recently and is not asked again before this time."""
-
-    until: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverBudget:
-    """The question could cost more than is left of today's budget."""
-
-    needed: int
-    left: int
-
-
-Observation = (
-    Observed | Off | Waiting | OverBudget | Malformed | RateLimited | TimedOut | Declined | Rejected | Unreachable
-)
+Observation = Observed | NotAsked | Malformed | RateLimited | TimedOut | Declined | Rejected | Unreachable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,19 +66,19 @@ def observe(
     """Ask the observer about some turns, once. If it fails, the activity stays stored."""
     most, now = memory.config.observer_daily_tokens, memory.clock.now()
     if memory.config.observer == "none" or most <= 0 or not (turns or with_summary):
-        return Off()
-    if (until := _waited(memory)[0]) > now:
-        return Waiting(until=until)
+        return NotAsked()
+    if _waited(memory)[0] > now:
+        return NotAsked(why="waiting")
     observing = _observing(memory)
     if isinstance(observing, Rejected):
         return _noted(memory, observing)
     so_far = handover(activity, SO_FAR_TOKENS) if with_summary else ""
     if not turns and not so_far:
-        return Off()
-    question = question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
-    needed = most_spent(question, observing.observer.overhead)
+        return NotAsked()
+    question = observer_reply.question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
+    needed = observer_reply.most_spent(question, observing.observer.overhead)
     if not counters.reserve(memory.store, TOKENS, now, needed, most):
-        return OverBudget(needed=needed, left=most - counters.spent(memory.store, TOKENS, now))
+        return NotAsked(why="over budget")
     reply = observing.observer.ask(question)
     match reply:  # as reported; the whole reservation if a cost is possible but unknown
         case Answered(tokens=int(tokens)) | Declined(tokens=int(tokens)):
@@ -108,28 +87,27 @@ def observe(
             used = needed
         case _:
             used = 0
-    counters.settle(memory.store, TOKENS, now, needed, used)
+    counters.add(memory.store, TOKENS, now, used - needed)  # instead of what was reserved
     counters.add(memory.store, CALLS, now)
     if not isinstance(reply, Answered):
         return _noted(memory, reply)
-    parsed = read_reply(reply.text, observing.mode)
+    parsed = observer_reply.read_reply(reply.text, observing.mode)
     if isinstance(parsed, Malformed):
         return _noted(memory, parsed)
     by = f"{observing.observer.name} {observing.observer.model}"
-    drafts, written = drafts_of(parsed, turns, by), summary_draft(parsed, activity, by)
+    drafts, written = observer_reply.drafts_of(parsed, turns, by), observer_reply.summary_draft(parsed, activity, by)
     return _noted(memory, Observed(drafts=tuple(drafts), summary=written, tokens=used))
 
 
 def observer_status(memory: Memory) -> ObserverStatus:
     """Return the observer's settings, today's spending, and what went wrong."""
-    observing, now, store = _observing(memory), memory.clock.now(), memory.store
-    most, spent = memory.config.observer_daily_tokens, counters.spent(store, TOKENS, now)
-    until = _waited(memory)[0]
+    observing, now, store, config = _observing(memory), memory.clock.now(), memory.store, memory.config
+    most, spent, until = config.observer_daily_tokens, counters.spent(store, TOKENS, now), _waited(memory)[0]
     return ObserverStatus(
-        observer=memory.config.observer,
-        model=observing.observer.model if isinstance(observing, Observing) else memory.config.observer_model,
-        mode=memory.config.mode,
-        problem=observing.said if isinstance(observing, Rejected) and memory.config.observer != "none" else "",
+        observer=config.observer,
+        model=observing.observer.model if isinstance(observing, Observing) else config.observer_model,
+        mode=config.mode,
+        problem=observing.said if isinstance(observing, Rejected) and config.observer != "none" else "",
         daily_tokens=most,
         spent=spent,
         left=max(0, most - spent),
@@ -140,7 +118,6 @@ def observer_status(memory: Memory) -> ObserverStatus:
 
 
 def _observing(memory: Memory) -> Observing | Rejected:
-    """Return the configured observer, or what is wrong with its settings."""
     try:
         return memory.observing() or Rejected(said="No observer is turned on.")
     except InvalidConfig as problem:
@@ -148,10 +125,7 @@ def _observing(memory: Memory) -> Observing | Rejected:
 
 
 def _noted(memory: Memory, outcome: Observation) -> Observation:
-    """Record a failure and pause the observer: twice as long after each failure in a row, and at least as long as it asks for.
-
-    A success ends the pause.
-    """
+    """Record a failure, and pause twice as long after each in a row, at least as long as it asks for; a success ends the pause."""
     at_least, message = 0.0, ""
     match outcome:
         case RateLimited(seconds=seconds, said=said):

@@ -1,10 +1,9 @@
 """Prepare the file that hooks answer from: the brief, and the notes for commands and files."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from holdfast.engine import changes
@@ -15,7 +14,7 @@ from holdfast.model.fence import defused, inline
 from holdfast.model.files import changes_file, read_regular, write_whole
 from holdfast.model.ids import short
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, texts_of
 from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive
@@ -24,7 +23,7 @@ from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of, warni
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.sessions.opening_brief import SessionBrief, brief_parts, newest_records, without_crowding
-from holdfast.verbs.truth.compare import recent_conflicts
+from holdfast.verbs.truth.contradictions import recent_conflicts
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
 MOST_PATTERNS = 600  # commands and paths together: a hook compares each at every tool call
@@ -39,36 +38,30 @@ _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 def prepare(
-    memory: Memory,
-    file: Path,
-    *,
-    path: str = "",
-    remotes: str = "",
-    settings: Mapping[str, Any] = MappingProxyType({}),
-    watched: Mapping[str, str] = MappingProxyType({}),
+    memory: Memory, file: Path, place: Mapping[str, Any] | None = None, watched: Mapping[str, str] | None = None
 ) -> SessionBrief:
     """Write the file that the hooks of a checkout answer from; return the brief in it.
 
-    It identifies its checkout by project, path, worktree and a digest of the remotes, and lists what it was made from: its
-    place in the changes of the store, the session's settings, and the state of files: those `watched` (git's and settings),
-    as they were before the memory was opened, and cited ones. Hooks compare all of it.
+    It identifies its checkout by project, `place` (path, a digest of the remotes, settings of the session) and worktree,
+    and lists what it was made from: its place in the changes of the store, and the state of files: those `watched` (git's
+    and settings), as they were before the memory was opened, and cited ones. Hooks compare all of it.
     """
     with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
-        return _prepare(memory, file, {"path": path, "remotes": remotes, "settings": dict(settings)}, dict(watched))
+        return _prepare(memory, file, {"path": "", "remotes": "", "settings": {}} | dict(place or {}), watched or {})
 
 
-def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict[str, str]) -> SessionBrief:
-    home, names = file.parent.parent, dict.fromkeys((memory.project, GLOBAL))
+def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: Mapping[str, str]) -> SessionBrief:
+    home, names, config = file.parent.parent, dict.fromkeys((memory.project, GLOBAL)), memory.config
     with memory.store.transaction():  # no other process writes: what is listed so far is in the store
         listed = {changes_file(str(home), name): changes.place(home, name) for name in names}
-    brief = brief_parts(memory)
+    brief, tools = brief_parts(memory), preset_of(config.preset)
     value: dict[str, Any] = {
         "project": memory.project,
         **place,
         "worktree": memory.checkout.origin().worktree,
         "made_from": {
             "changes": listed,
-            "files": watched | {path: cited.state for path, cited in brief.cited.items()},
+            "files": {**watched, **{path: cited.state for path, cited in brief.cited.items()}},
             "cited": {path: list(cited.ids) for path, cited in brief.cited.items()},
             "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
         },
@@ -76,24 +69,23 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict
         "left_off": [asdict(left) for left in brief.left_off],
         "triggers": _triggers(memory),
         "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
-        "files": _files(memory) if memory.config.inject == "full" else {},
-        "topics": _topics(memory) if memory.config.inject == "full" else {},
+        "files": _files(memory) if config.inject == "full" else {},
+        "topics": _topics(memory) if config.inject == "full" else {},
+        "read": tools.read,
+        "preset": config.preset,
     }
-    tools = preset_of(memory.config.preset)
-    value |= {"read": tools.read, "preset": memory.config.preset}
-    if memory.config.remind:
+    if config.remind:
         value["remind"] = {"search": tools.search, "close": tools.close}
-    if memory.config.prompt_hints:
-        scars = _scars(memory)
+    if config.prompt_hints:
         kinds = ("decision", "learning", "pattern", "fact")
         known = (record for kind in kinds for record in newest_records(memory, kind, MOST_HINTS))
         value["hints"] = []
-        for record in (*scars[:MOST_HINTS], *known):
+        for record in (*_scars(memory)[:MOST_HINTS], *known):
             if own := sorted(distinctive(record, common=lambda _: False))[:MOST_WORDS]:
                 text = f"{short(record.id)} {inline(shorten(record.title, 80))}"
                 value["hints"].append({"id": record.id, "text": text, "words": own})
-    if memory.config.guard_secrets:
-        value["guard"] = "block" if memory.config.block_actions else "warn"
+    if config.guard_secrets:
+        value["guard"] = "block" if config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
     if not file.is_file() or read_regular(file).decode() != text:
         _replace(file, text)
@@ -114,7 +106,6 @@ def _conflict(older: Record, newer: Record) -> dict[str, Any]:
 
 
 def _triggers(memory: Memory) -> list[dict[str, Any]]:
-    """Return the warnings for commands and files, most severe first."""
     if memory.config.inject in ("off", "hot"):
         return []
     # Scars and anti-patterns of the project and of every project, and records with triggers of their own.
@@ -125,15 +116,12 @@ def _triggers(memory: Memory) -> list[dict[str, Any]]:
         *(entry.record for kind in SPEAKING for entry in records.newest(memory.store, kind, everywhere, limit=500)),
         *(entry.record for project in projects for entry in records.with_triggers(memory.store, project, limit=500)),
     ]
-    warnings = _by_severity({record.id: record for record in found}.values())
+    warnings = sorted({record.id: record for record in found}.values(), key=_severity)
     places = {record.id: places_of(record) for record in warnings}
     candidates = without_crowding(memory, [record for record in warnings if places[record.id]], MOST_TRIGGERS)
-    share = max(2, MOST_PATTERNS // max(1, len(candidates)))
-    blocks = memory.config.block_actions
-    return [
-        {**trigger_of(record, places[record.id], share), **({"block": True} if blocks and is_blocking(record) else {})}
-        for record in candidates
-    ]
+    share, blocks = max(2, MOST_PATTERNS // max(1, len(candidates))), memory.config.block_actions
+    marked = {record.id: {"block": True} for record in candidates if blocks and is_blocking(record)}
+    return [trigger_of(record, places[record.id], share) | marked.get(record.id, {}) for record in candidates]
 
 
 def trigger_of(record: Record, places: Places, share: int = MOST_PATTERNS) -> dict[str, Any]:
@@ -155,11 +143,11 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
         candidates = newest_records(memory, kind, 500)
         states = freshness(memory, [record for record in candidates if record.seen])
         for record in sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].problems)):
-            modified, title = record.fields.get("files_modified"), inline(shorten(record.title, 160))
-            cited = [anchor.partition("::")[0] for anchor in record.anchors]
-            for path in (*cited, *(modified if isinstance(modified, list) else ())):
+            cited = (anchor.partition("::")[0] for anchor in record.anchors)
+            for path in (*cited, *texts_of(record.fields.get("files_modified"))):
                 notes = notes_by_path.setdefault(path, [])
                 if len(notes) < 3 and len(notes_by_path) <= MOST_FILES:
+                    title = inline(shorten(record.title, 160))
                     text = f"Holdfast: {kind} {short(record.id)} about {inline(path)}: {title}"
                     notes.append({"id": record.id, "text": text})
     return notes_by_path
@@ -178,15 +166,11 @@ def _topics(memory: Memory) -> dict[str, list[dict[str, str]]]:
 
 
 def _scars(memory: Memory) -> list[Record]:
-    """Return the project's scars and anti-patterns, blocking and severe ones first, in a stable order."""
-    return _by_severity([*newest_records(memory, "scar", 500), *newest_records(memory, "anti_pattern", 200)])
+    return sorted([*newest_records(memory, "scar", 500), *newest_records(memory, "anti_pattern", 200)], key=_severity)
 
 
-def _by_severity(warnings: Iterable[Record]) -> list[Record]:
-    return sorted(
-        warnings,
-        key=lambda record: (not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id),
-    )
+def _severity(record: Record) -> tuple[bool, int, str]:
+    return not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id
 
 
 def _replace(file: Path, text: str) -> None:

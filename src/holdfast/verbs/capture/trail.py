@@ -32,10 +32,7 @@ LARGEST_ASIDE = 200_000  # bytes of a file that is set aside
 
 
 def drain(memory: Memory, spool: Path) -> int:
-    """Move spooled events into the trail; return how many.
-
-    A file is removed only when its event is stored. An unusable file is set aside and the reason is logged.
-    """
+    """Move spooled events into the trail; return how many. A file is removed only when its event is stored."""
     taken, reasons = 0, list[str]()
     with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
         names = sorted(spool.glob("*.json")) if spool.is_dir() else []
@@ -62,7 +59,7 @@ def _store(memory: Memory, events: Mapping[Path, HookEvent]) -> dict[Path, str]:
             trail.add(memory.store, list(events.values()))
             # What hooks put into contexts; the same receipts however often a spool is drained.
             injected = (event for event in events.values() if event.event == "Injected")
-            memory.commit([_event(event, "injected", event.session, dict(event.given)) for event in injected])
+            memory.commit([_event(event, "injected", dict(event.given)) for event in injected])
     except StoreError:
         raise  # the store cannot be written: everything stays in the spool
     except HoldfastError as problem:
@@ -86,34 +83,26 @@ def _set_aside(path: Path) -> None:
 
 
 def note_session(memory: Memory, activity: Sequence[HookEvent]) -> None:
-    """Record a client's session: when it began, its client, its first prompt, and when it ended.
-
-    A session may begin before its first prompt, or be known already from the MCP server, which sees no prompts.
-    """
+    """Record a client's session, which the MCP server may know already: its start, first prompt, and end."""
     first, last = activity[0], activity[-1]
     prompts = (event for event in activity if event.event == "UserPromptSubmit" and event.text and not event.agent)
-    prompt = next(prompts, None)
-    known = sessions.of(memory.store, first.session)
+    prompt, known = next(prompts, None), sessions.of(memory.store, first.session)
     data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
-    events = []
-    if known is None:
-        events.append(_event(first, "started", first.session, data))
+    events = [] if known else [_event(first, "started", data)]
     if prompt and not (known and known.title):
-        events.append(_event(prompt, "started", first.session, {**data, "title": " ".join(prompt.text.split())[:120]}))
+        events.append(_event(prompt, "started", {**data, "title": " ".join(prompt.text.split())[:120]}))
     if last.event == "SessionEnd" and (known is None or known.is_open):
-        events.append(_event(last, "closed", first.session, {"type": "ended", "reason": last.source}))
+        events.append(_event(last, "closed", {"type": "ended", "reason": last.source}))
     if events:
         memory.commit(events)
 
 
 def finish_idle(memory: Memory) -> int:
     """Mark sessions that stopped in the middle of a turn as idle, so that the turn is derived; return how many."""
-    before = days_before(memory.clock.now(), IDLE_MINUTES / 1_440)
-    last = trail.unfinished(memory.store, before)
+    last = trail.unfinished(memory.store, days_before(memory.clock.now(), IDLE_MINUTES / 1_440))
     # It sorts right after the last event, has its time, and repeating changes nothing.
-    same = ("at", "session", "cwd", "client", "settings")
     for event in last:
-        known = {name: getattr(event, name) for name in same}
+        known = {name: getattr(event, name) for name in ("at", "session", "cwd", "client", "settings")}
         idle = HookEvent(id=f"{event.id}-idle", event="Idle", between=_written_before(event), **known)
         trail.add(memory.store, [idle])
     return len(last)
@@ -124,14 +113,9 @@ def waiting_sessions(memory: Memory) -> list[str]:
     return trail.waiting(memory.store)
 
 
-def new_activity(memory: Memory, session: str) -> list[HookEvent]:
-    """Return the activity of a session that no record was derived from yet."""
-    return trail.fresh(memory.store, session)
-
-
-def activity_of(memory: Memory, session: str) -> list[HookEvent]:
-    """Return all activity of a session that is still stored."""
-    return trail.of_session(memory.store, session)
+def activity_of(memory: Memory, session: str, *, fresh: bool = False) -> list[HookEvent]:
+    """Return the stored activity of a session: all of it, or only what no record was derived from yet."""
+    return trail.of_session(memory.store, session, fresh=fresh)
 
 
 def mark_derived(memory: Memory, session: str, last: str) -> None:
@@ -145,8 +129,6 @@ def expire(memory: Memory) -> int:
 
 
 def _read(memory: Memory, path: Path) -> HookEvent | str:
-    """Read a spooled file; return the reason if it cannot be used."""
-    now = memory.clock.now()
     try:
         event = hook_event_from_json(masked(parse_json(read_regular(path, LARGEST))))
     except (OSError, ValueError) as problem:
@@ -157,17 +139,17 @@ def _read(memory: Memory, path: Path) -> HookEvent | str:
         event = replace(event, between=_written_before(event))
     if unusable := problem_with(event):
         return unusable
+    now = memory.clock.now()
     is_plausible = days_before(now, OLDEST_DAYS) <= parse_instant(event.at) <= days_before(now, -1.0)
     return event if is_plausible else replace(event, at=now)  # the clock was wrong when it was written
 
 
 def _written_before(event: HookEvent) -> str:
     """Return what the assistant wrote in the turn before its last message, from the client's transcript; "" if unknown."""
-    path = Path(event.transcript)
+    if not event.transcript:
+        return ""
     try:
-        if not event.transcript:
-            return ""
-        with open_regular(path) as file:
+        with open_regular(path := Path(event.transcript)) as file:
             file.seek(max(0, path.stat().st_size - LARGEST_TRANSCRIPT))
             text = file.read(LARGEST_TRANSCRIPT).decode(errors="replace")
     except OSError:
@@ -176,8 +158,9 @@ def _written_before(event: HookEvent) -> str:
     return str(masked("\n\n".join(messages)))[:LONGEST_BETWEEN]
 
 
-def _event(source: HookEvent, verb: Verb, about: str, data: dict[str, object]) -> Event:
+def _event(source: HookEvent, verb: Verb, data: dict[str, object]) -> Event:
+    """Return an event about the session of an event from a hook: the same one each time."""
     at = parse_instant(source.at)
-    seconds = datetime.fromisoformat(at).timestamp()
+    id_ = fixed_id(datetime.fromisoformat(at).timestamp(), f"{verb} {source.id}")
     by = Actor(kind="rule", name=source.client or "hook", session=source.session)
-    return Event(id=fixed_id(seconds, f"{verb} {source.id}"), about=about, verb=verb, at=at, by=by, data=data)
+    return Event(id=id_, about=source.session, verb=verb, at=at, by=by, data=data)

@@ -1,5 +1,6 @@
 """Import a project's documents as memories. Running it again changes nothing."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -47,56 +48,46 @@ class Seeded:
 def bootstrap(
     memory: Memory, like: Draft, *, root: str = ".", files: Sequence[str] = (), hot: bool = False, dry_run: bool = False
 ) -> Seeded:
-    """Import the sections of a project's documents and how its manifests say to build, run and test it.
-
-    `like` has the kind and labels of the memories. The most important documents come first. Unreadable ones are reported.
-    """
+    """Import a project's documents, important ones first, and how to build, run and test it, as memories `like` one."""
     folder = confined(memory, root)
     if not folder.is_dir():
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
-    drafts, problems, texts, found, read = list[Draft](), list[str](), set[str](), 0, 0
-    paths = [
-        path
-        for name in files or documents.FILES
-        for path in _named(folder, name)
-        if files or documents.is_document(path.name)
-    ]
+    paths = [path for name in files or documents.FILES for path in _named(folder, name)]
     if not files:
-        paths = [path for path in paths if not documents.is_changelog(path.name) and not documents.is_aside(path.name)]
+        asides = (documents.is_changelog, documents.is_aside)
+        paths = [
+            path for path in paths if documents.is_document(path.name) and not any(is_(path.name) for is_ in asides)
+        ]
         paths += [path for name in MANIFESTS for path in _named(folder, name)]
     chosen = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # each once, where it came first
+    drafts, problems, texts, read = list[Draft](), list[str](), set[str](), 0
     for path in chosen[:MOST_FILES]:
         name = path.relative_to(folder).as_posix()
         parts, wrong = _parts(path, folder, named=bool(files))
-        found, read = found + 1, read + bool(parts or not wrong)
+        read += bool(parts or not wrong)
         drafts += _drafts([part for part in parts if part.text not in texts], like, name)
         texts |= {part.text for part in parts}
         problems += [f"{name}: {problem}" for problem in wrong]
-    if not files:  # of docs/ only so many sections
-        docs = [draft for draft in drafts if str(draft.extra["document"]).startswith("docs/")]
-        over = {id(draft) for draft in docs[MOST_DOCS:]}
+    docs = [draft for draft in drafts if str(draft.extra["document"]).startswith("docs/")]
+    if not files and (over := {id(draft) for draft in docs[MOST_DOCS:]}):
         drafts = [draft for draft in drafts if id(draft) not in over]
-        left = f"docs: {counted(len(over), 'section')} left out; import them with --file 'docs/*'"
-    done = _saved(memory, drafts, dry_run=dry_run)
-    problems += [*done.problems, *([left] if not files and over else ())]
+        problems.append(f"docs: {counted(len(over), 'section')} left out; import them with --file 'docs/*'")
     problems += [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
-    done = replace(done, found=found, read=read, problems=tuple(problems))
-    return _warmed(memory, done, hot=hot and not dry_run)
+    found = min(len(chosen), MOST_FILES)
+    return _seeded(memory, drafts, problems, found=found, read=read, hot=hot, dry_run=dry_run)
 
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Import each item and paragraph of a text as a separate memory."""
-    checked = check_text(text, "text", LARGEST)
-    return _warmed(memory, _saved(memory, _drafts(documents.pieces(checked), like, "")), hot=hot)
+    drafts = _drafts(documents.pieces(check_text(text, "text", LARGEST)), like, "")
+    return _seeded(memory, drafts, hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry_run: bool = False) -> Seeded:
     """Import a file: its sections, or each item and paragraph if it has no headings."""
-    parts, problems = _parts(path, path.parent, named=True, items=True)
-    done = _saved(memory, _drafts(parts, like, path.name), dry_run=dry_run)
-    problems = [f"{path.name}: {problem}" for problem in problems]
-    done = replace(done, found=1, read=int(bool(parts or not problems)), problems=(*problems, *done.problems))
-    return _warmed(memory, done, hot=hot and not dry_run)
+    parts, wrong = _parts(path, path.parent, named=True, items=True)
+    problems, read = [f"{path.name}: {problem}" for problem in wrong], int(bool(parts or not wrong))
+    return _seeded(memory, _drafts(parts, like, path.name), problems, found=1, read=read, hot=hot, dry_run=dry_run)
 
 
 def confined(memory: Memory, path: str) -> Path:
@@ -116,7 +107,6 @@ def confined(memory: Memory, path: str) -> Path:
 
 
 def _named(folder: Path, name: str) -> list[Path]:
-    """Return the files that match a name or pattern inside the folder."""
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
     try:
@@ -127,7 +117,6 @@ def _named(folder: Path, name: str) -> list[Path]:
 
 
 def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[documents.Piece], list[str]]:
-    """Return what a file says, in parts, and what is wrong with it."""
     try:
         raw = read_inside(folder, path, LARGEST)
         text = raw.decode("utf-8-sig")
@@ -158,34 +147,35 @@ def _drafts(parts: Iterable[documents.Piece], like: Draft, name: str) -> list[Dr
     return [replace(like, body=part.under(name), anchors=(name,), extra=extra) for part in parts]
 
 
-def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) -> Seeded:
-    """Save drafts in a single transaction, except exact duplicates; credentials in them are masked."""
+def _seeded(
+    memory: Memory,
+    drafts: Sequence[Draft],
+    problems: Sequence[str] = (),
+    *,
+    hot: bool,
+    dry_run: bool = False,
+    **read: int,
+) -> Seeded:
+    """Save drafts in one transaction, except exact duplicates, with credentials masked; make them hot as far as there is room."""
     unique = dict[str, Event]()
     for draft in drafts[:MOST_PIECES]:
         event = draft_event(memory, draft)
-        record, value = record_of(event), records.fingerprint(record_of(event))
-        same = records.with_fingerprint(memory.store, value)
+        record = record_of(event)
+        same = records.with_fingerprint(memory.store, value := records.fingerprint(record))
         if not any(entry.record.project == record.project for entry in same):  # active or retired
             unique.setdefault(value, event)
     new = list(unique.values())
-    if dry_run:
-        saved = [record_of(event) for event in new]
-    else:
-        saved = [entry.record for entry in memory.commit(new)] if new else []
-    left = (f"{len(drafts) - MOST_PIECES} pieces were left out",) if len(drafts) > MOST_PIECES else ()
-    return Seeded(kept=tuple(saved), known=len(drafts) - len(saved), problems=left, dry_run=dry_run)
-
-
-def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
-    """Add new records to the hot set as far as there is room."""
-    if not hot or not done.kept:
-        return done
-    room = max(0, memory.config.hot_capacity - len(hot_set(memory)))
-    by_document: dict[str, list[Record]] = {}  # in turn from each document, in their order
-    for record in done.kept:
-        by_document.setdefault(str(record.extra.get("document", "")), []).append(record)
-    in_turn = [record for turn in zip_longest(*by_document.values()) for record in turn if record]
-    chosen = in_turn[:room]
+    stored = memory.commit(new) if new and not dry_run else []
+    kept = [record_of(event) for event in new] if dry_run else [entry.record for entry in stored]
+    over = [f"{len(drafts) - MOST_PIECES} pieces were left out"] if len(drafts) > MOST_PIECES else []
+    chosen = list[Record]()
+    if hot and kept and not dry_run:
+        by_document = defaultdict[str, list[Record]](list)  # in turn from each document, in their order
+        for record in kept:
+            by_document[str(record.extra.get("document", ""))].append(record)
+        in_turn = [record for turn in zip_longest(*by_document.values()) for record in turn if record]
+        chosen = in_turn[: max(0, memory.config.hot_capacity - len(hot_set(memory)))]
     for record in chosen:
         promote(memory, record.id, why="bootstrap")
-    return replace(done, hot=len(chosen))
+    known, said = len(drafts) - len(kept), (*problems, *over)
+    return Seeded(kept=tuple(kept), known=known, hot=len(chosen), problems=said, dry_run=dry_run, **read)

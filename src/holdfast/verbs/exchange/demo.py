@@ -1,7 +1,7 @@
 """The demo store: three months of a made-up team, shipped as an export that ends whenever it is loaded.
 
-`python3 dev.py demo` makes the files. The code it is about comes as a small repository. Everything in them has a date, so loading moves all of it in time: events, the
-ids that carry their time, and every id and instant inside their texts.
+`python3 dev.py demo` makes the files. The code it is about comes as a small repository. Everything in them has a date, so
+loading moves all of it in time: events, the ids that carry their time, and every id and instant inside their texts.
 """
 
 import gzip
@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
@@ -41,24 +41,6 @@ KEY = 8  # bytes that identify a text
 _TIMED = re.compile(rf"\b(?:{ULID.pattern}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)\b")
 
 _COMMITTED = re.compile(rb"^committer .*> (\d+) \+0000$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What is in a demo store."""
-
-    folder: str
-    project: str
-    records: int
-    events: int
-    sessions: int
-    open_sessions: int
-    transcripts: int
-    without_vectors: int
-    projects: dict[str, int] = field(default_factory=dict)
-    kinds: dict[str, int] = field(default_factory=dict)
-    states: dict[str, int] = field(default_factory=dict)
-    threads: dict[str, int] = field(default_factory=dict)
 
 
 def load_demo(memory: Memory, until: str) -> None:
@@ -93,27 +75,26 @@ def history_until(until: str) -> bytes:
     return _COMMITTED.sub(moved, stream)
 
 
-def contents_of(memory: Memory, folder: Path) -> Contents:
+def contents_of(memory: Memory, folder: Path) -> dict[str, Any]:
     """Count what is in a demo store."""
-    store = memory.store
+    store, about = memory.store, status(memory)
     kept = [entry.record for entry in records.page(store, records.Filter(states=(), separate=True), limit=1_000_000)]
     begun = list_sessions(memory, limit=1_000_000, everywhere=True)
     stages = {stage: len(found) for stage, found in triage(memory).items()}
-    about = status(memory)
-    return Contents(
-        folder=str(folder),
-        project=memory.project,
-        records=len(kept),
-        events=about.events,
-        sessions=len(begun),
-        open_sessions=sum(session.is_open for session in begun),
-        transcripts=transcripts.counted(store),
-        without_vectors=about.lagging,
-        projects=dict(Counter(record.project or "everywhere" for record in kept).most_common()),
-        kinds=dict(Counter(record.kind for record in kept).most_common()),
-        states=dict(Counter(record.state for record in kept).most_common()),
-        threads={**stages, "resolved": len(resolved_threads(memory, limit=1_000))},
-    )
+    return {
+        "folder": str(folder),
+        "project": memory.project,
+        "records": len(kept),
+        "events": about["events"],
+        "sessions": len(begun),
+        "open_sessions": sum(session.is_open for session in begun),
+        "transcripts": transcripts.counted(store),
+        "without_vectors": about["lagging"],
+        "projects": dict(Counter(record.project or "everywhere" for record in kept).most_common()),
+        "kinds": dict(Counter(record.kind for record in kept).most_common()),
+        "states": dict(Counter(record.state for record in kept).most_common()),
+        "threads": {**stages, "resolved": len(resolved_threads(memory, limit=1_000))},
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +112,7 @@ class Move:
     def _moved(self, found: re.Match[str]) -> str:
         text = found[0]
         is_id = len(text) == 26
-        at = ulid_to_timestamp(text) if is_id else epoch_ms(text)
-        if not self.since <= at <= self.until:
+        if not self.since <= (ulid_to_timestamp(text) if is_id else epoch_ms(text)) <= self.until:
             return text  # a record that is the same in every store, or an id without a time
         if is_id:
             return moved_id(text, self.by)
@@ -145,7 +125,7 @@ class Shipped:
 
     def __init__(self, made_by: Embedder) -> None:
         self.name, self.size, self.earlier = made_by.name, made_by.size, made_by.earlier
-        self.floor, self.ceiling = made_by.floor, made_by.ceiling
+        self.floor, self.ceiling, self.knows = made_by.floor, made_by.ceiling, made_by.knows
         self._made_by = made_by
 
     @property
@@ -158,10 +138,6 @@ class Shipped:
         """True if the shipped vectors were made by the embedder at hand."""
         head, *_ = self._read
         return (head["embedder"], head["size"]) == (self.name, self.size)
-
-    def knows(self, word: str) -> bool:
-        """True if the one that made the vectors knows a word."""
-        return self._made_by.knows(word)
 
     def embed(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the vectors of texts of the demo, to four bits a value."""
@@ -176,10 +152,10 @@ class Shipped:
 
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[bytes, int], bytes]:
-        head, _, rest = gzip.decompress(VECTORS.read_bytes()).partition(b"\n")
-        header = json.loads(head)
-        end = header["texts"] * KEY
-        return header, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
+        first, _, rest = gzip.decompress(VECTORS.read_bytes()).partition(b"\n")
+        head = json.loads(first)
+        end = head["texts"] * KEY
+        return head, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
 
 
 def key_of(text: str) -> bytes:

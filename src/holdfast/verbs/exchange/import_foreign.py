@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -76,7 +77,7 @@ def import_items(
     its memories are quarantined.
     """
     homes = {there: project_called(memory, here) for there, here in (mapped or {}).items()}
-    intake = _Import(memory, Report(system=system), project, homes, dry_run=dry_run, quarantine_as=quarantine_as)
+    intake = _Import(memory, Report(system=system), project, homes, dry_run, quarantine_as)
     source, done = iter(items), 0
     while page := list(islice(source, BATCH)):
         intake.take(page)
@@ -87,14 +88,12 @@ def import_items(
 
 @dataclass(slots=True)
 class _Import:
-    """The state of an import."""
-
     memory: Memory
     report: Report
     project: str
     mapped: Mapping[str, str]
-    dry_run: bool = False
-    quarantine_as: str = ""
+    dry_run: bool
+    quarantine_as: str
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str, str], str] = field(default_factory=dict)  # project, kind and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
@@ -127,7 +126,6 @@ class _Import:
                 self._said(item)
 
     def _keepable(self, where: str, events: list[Event]) -> list[Event]:
-        """Return events that the store can return unchanged; others are skipped."""
         try:
             for event in events:
                 check_keepable([event.about, event.by.name, event.by.session, event.data])
@@ -161,30 +159,23 @@ class _Import:
             self.report.skipped.append(parts)
             return []
         self.report.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
-        home, now = self._home(foreign.draft.project), self.memory.clock.now()
+        home, now, system = self._home(foreign.draft.project), self.memory.clock.now(), self.report.system
         self.report.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
         later = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
-        return [
-            adopt.Adoption(
-                system=self.report.system,
-                foreign=foreign if part.key == foreign.key else later,
-                part=part,
-                about=adopt.id_of(self.report.system, foreign, home, part.key),
-                project=home,
-                now=now,
-            )
-            for part in parts
-        ]
+        adoptions = list[adopt.Adoption]()
+        for part in parts:
+            of, about = foreign if part.key == foreign.key else later, adopt.id_of(system, foreign, home, part.key)
+            adoptions.append(adopt.Adoption(system=system, foreign=of, part=part, about=about, project=home, now=now))
+        return adoptions
 
     def _home(self, project: str | None) -> str:
         """Return the project here: as mapped, or the only one that ends in a name of the other system."""
         if project is not None and project in self.mapped:
             return self.mapped[project]
         home = adopt.home_of(project, self.project or self.memory.project, chosen=bool(self.project))
-        try:
+        with suppress(Ambiguous):
             return project_called(self.memory, home) if home and "/" not in home else home
-        except Ambiguous:
-            return home
+        return home
 
     def _adopt(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
         self.fresh = self.memory.known(adoption.about for adoption in adoptions)
@@ -192,13 +183,13 @@ class _Import:
         credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
-            before = credited.get(adopt.credit_id(adoption))
+            credit = credited.get(adopt.credit_id(adoption))
             if record := self.fresh.get(adoption.about):
                 events += self._known(adoption, record, events)
-            elif before and before.data.get("hash") in (None, adoption.part.hash):
+            elif credit and credit.data.get("hash") in (None, adoption.part.hash):
                 # Another record was credited with it; after that one's erasure only the outcome is left.
-                if "hash" in before.data:
-                    self._note(adoption, before.about)
+                if "hash" in credit.data:
+                    self._note(adoption, credit.about)
                 else:
                     self._skip(adoption.foreign.where, ERASED)
             elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
@@ -236,18 +227,16 @@ class _Import:
         return [*changed, *adopt.state_events(adoption, _after(record, changed), past)]
 
     def _new(self, adoption: adopt.Adoption) -> list[Event]:
-        """Return the events of a new memory, or of the credit to an active record of the project with the same text."""
         events = adopt.creation_events(adoption)
         record = _after(None, events)
         if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
             self.report.merged.append(_brought(adoption, same))
-            other = self.fresh.get(same) or self.memory.known([same]).get(same)
-            if other is None:  # a dry run commits nothing, so the record does not exist
-                return []
-            events = adopt.credit(adoption, other)
-            self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
-            return events
+            if other := self.fresh.get(same) or self.memory.known([same]).get(same):
+                events = adopt.credit(adoption, other)
+                self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
+                return events
+            return []  # a dry run commits nothing, so the record does not exist
         self.ids[adoption.part.key] = adoption.about
         self.fresh[adoption.about] = record
         self.report.taken.append(_brought(adoption, adoption.about))
@@ -258,18 +247,17 @@ class _Import:
         return [*events, *trust]
 
     def _same(self, record: Record) -> str:
-        """Return the active record of the same project and kind with exactly this text; if there is none, remember this record."""
         key = record.project, record.kind, records.fingerprint(record)
-        if known := self.texts.get(key):
-            return known
-        for other in (entry.record for entry in records.with_fingerprint(self.memory.store, key[-1])):
-            if other.state == "active" and (other.project, other.kind) == key[:2]:
-                return other.id
-        self.texts[key] = record.id
-        return ""
+        if key not in self.texts:
+            others = (entry.record for entry in records.with_fingerprint(self.memory.store, key[-1]))
+            for other in others:
+                if other.state == "active" and (other.project, other.kind) == key[:2]:
+                    return other.id
+            self.texts[key] = record.id
+            return ""
+        return self.texts[key]
 
     def _links(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
-        """Return the links whose two ends are known by now."""
         known = [adoption for adoption in adoptions if adoption.part.key in self.ids]
         pairs = [(adoption, link) for adoption in known for link in adoption.foreign.links]
         pairs += [pair for adoption in known for pair in self.waiting.pop(adoption.part.key, [])]
@@ -292,8 +280,8 @@ class _Import:
         events = [Event(id=start, about=item.id, verb="started", at=at, by=by, data=data)]
         if item.closed_at:
             left = {what: self.ids[key] for what, key in item.left.items() if key in self.ids}
-            end = named_id(f"{name}\nclosed", item.closed_at, start)
             close = masked({**item.close, **left})
+            end = named_id(f"{name}\nclosed", item.closed_at, start)
             events.append(Event(id=end, about=item.id, verb="closed", at=item.closed_at, by=by, data=close))
         return events
 
@@ -303,19 +291,16 @@ class _Import:
         if not ids and gone:
             return self._skip(item.where, f"it is about {', '.join(gone[:3])}, which is not there")
         data = masked(dict(item.data) | ({"gone": gone} if gone else {}))
-        at = item.at or self.memory.clock.now()
-        name = f"{self.report.system}\n{item.verb}\n{item.key}"
+        name, at = f"{self.report.system}\n{item.verb}\n{item.key}", item.at or self.memory.clock.now()
+        abouts = {about: f"{name}\n{about}" for about in ids}
         if item.verb == "surfaced":  # it is about the session, the others are about each record
             abouts, data = {item.by.session or self.report.system: name}, {**data, "ids": ids}
-        else:
-            abouts = {about: f"{name}\n{about}" for about in ids}
         return [
             Event(id=named_id(own, item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
             for about, own in abouts.items()
         ]
 
     def _said(self, item: ForeignTranscript) -> None:
-        """Save the conversation of a session as its transcript, unless it has one of its own."""
         lines = [json.dumps({**turn, "imported": self.report.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
         if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
@@ -341,7 +326,6 @@ def _printable(remark: Remark) -> Remark:
 
 
 def _after(record: Record | None, events: Iterable[Event]) -> Record:
-    """Return a record after some more events."""
     for event in events:
         record = fold(record, event)
     assert record is not None

@@ -1,9 +1,10 @@
 """The border: every event from a replica is checked here before it is stored."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from holdfast.model.anchor import LONGEST_ANCHOR
 from holdfast.model.event import SHARED, Actor, Event, by_record
@@ -42,16 +43,12 @@ class Passed:
 def passed(
     memory: Memory, events: Sequence[Event], sharing: Sharing, *, way: str = "", carriers: Carriers = lambda _: {}
 ) -> Passed:
-    """Return the new events that may be stored, with credentials masked: all of a record's events or none.
-
-    Events from a team may only create and change the team's records of this project; they are quarantined unless their
-    author is accepted.
-    """
+    """Return the new events that may be stored, masked, all of a record's or none; a team's are quarantined unless accepted."""
     fresh, kept, remarks = by_record(_unknown(memory, events)), list[Event](), list[Remark]()
     left = len(fresh) - MOST_AT_ONCE if sharing.team else 0
     if left > 0:
         remarks.append(Remark(where=way, why=f"{counted(left, 'memory')} more arrived; sync again to import them"))
-    for about, group in list(fresh.items())[: MOST_AT_ONCE if left > 0 else None]:
+    for about, group in islice(fresh.items(), MOST_AT_ONCE if left > 0 else None):
         clean = []
         for event in group:
             data = masked(dict(event.data))
@@ -62,9 +59,9 @@ def passed(
         if problem := _objection(memory, about, clean, sharing):
             remarks.append(Remark(where=about, why=problem))
         else:
-            kept.extend(clean)
+            kept += clean
     result = Passed(events=tuple(sorted(kept, key=lambda event: event.id)), remarks=tuple(remarks), left=left > 0)
-    return _marked(memory, result, way, carriers) if sharing.team else result
+    return _marked(memory, result, way, carriers) if sharing.team and kept else result
 
 
 def keep_events(memory: Memory, events: Iterable[Event]) -> list[Record]:
@@ -88,18 +85,15 @@ def marks_of(memory: Memory, events: Sequence[Event], who: str, way: str) -> lis
 
 def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Passed:
     """Mark the author of what passed, and quarantine what comes from people not accepted."""
-    if not result.events:
-        return result
-    carried = carriers([event.id for event in result.events]).items()
-    brought = {id_: who if who is None else mask_secrets(who) for id_, who in carried}
-    groups: dict[tuple[str, str], list[str]] = {}  # by who brought it and what it is about
+    carried = carriers([event.id for event in result.events])
+    groups = defaultdict[tuple[str, str], list[str]](list)  # by who brought it and what it is about
     for event in result.events:
-        if (who := brought.get(event.id, "")) is not None:
-            groups.setdefault((who, event.about), []).append(event.id)
-    standings = {who: standing(memory, who) for who in dict.fromkeys(who for who, _ in groups)}
+        if (who := carried.get(event.id, "")) is not None:
+            groups[mask_secrets(who), event.about].append(event.id)
+    standings = {who: standing(memory, who) for who in {who for who, _ in groups}}
     born = {event.id for event in result.events if event.verb == "recorded"}
-    undecided = [who for who, verdict in standings.items() if not verdict]
-    quarantined = Counter(address(item.author) for item in waiting(memory)) if undecided else Counter[str]()
+    decided = all(standings.values())
+    quarantined = Counter(address(item.author) for item in (() if decided else waiting(memory)))
     room = {who: MOST_WAITING - quarantined[address(who)] for who in standings}
     marks, excluded, held, rejected = [], set[str](), Counter[str](), Counter[str]()
     for (who, about), ids in groups.items():
@@ -109,14 +103,13 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
             excluded.update(ids)
             continue
         held[who] += is_quarantined
-        is_born = bool(born.intersection(ids))
-        data = {"events": ids, "from": who, "way": way, "held": is_quarantined, "born": is_born}
+        data = {"events": ids, "from": who, "way": way, "held": is_quarantined, "born": not born.isdisjoint(ids)}
         marks.append(memory.event("arrived", about, data=data, by=SYNC))
-    remarks = []
+    remarks, full = [], f"{MOST_WAITING} are in quarantine already; accept or reject them and sync again"
     for who, count in rejected.items():
-        full = f"not imported: {MOST_WAITING} are in quarantine already; accept or reject them and sync again"
         what = counted(count, "memory")
-        why = f"author rejected, so {what} not imported" if standings[who] == "rejected" else f"{what} {full}"
+        refused = standings[who] == "rejected"
+        why = f"author rejected, so {what} not imported" if refused else f"{what} not imported: {full}"
         remarks.append(Remark(where=who or UNKNOWN, why=why))
     return Passed(
         events=tuple(event for event in result.events if event.id not in excluded),
@@ -135,7 +128,6 @@ def _unknown(memory: Memory, events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _objection(memory: Memory, about: str, events: Sequence[Event], sharing: Sharing) -> str:
-    """Return why a record may not be changed like this; "" if it may."""
     if any(event.verb not in SHARED for event in events):
         return "it is a local counter, not shared"
     if sharing.team and (wrong := next(filter(None, map(problem_of, events)), "")):
@@ -169,19 +161,14 @@ def problem_of(event: Event) -> str:
     for name, longest in (("title", LONGEST_TITLE), ("body", LONGEST_BODY)):
         if isinstance(data.get(name), str) and len(data[name]) > longest:
             return f"its {name} has more than {longest:,} characters"
-    scopes = texts_of(data.get("scopes"))
-    if any(len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope) for scope in scopes):
+    lists = {name: texts_of(data.get(name)) for name in ("scopes", *_LISTS)}
+    if any(len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope) for scope in lists["scopes"]):
         return "it has an invalid scope"
-    lists = {name: texts_of(data.get(name)) for name in _LISTS} | {"scopes": scopes}
-    if any(
-        len(label) > _LISTS.get(name, MAX_LABEL) or not label.isprintable()
-        for name, labels in lists.items()
-        for label in labels
-    ):
+    labels = ((label, longest) for name, longest in _LISTS.items() for label in lists[name])
+    if any(len(label) > longest or not label.isprintable() for label, longest in labels):
         return "it has a label, place or trigger that is too long or cannot be read"
     if any(len(labels) > MAX_LABELS for labels in lists.values()):
         return f"it has more than {MAX_LABELS} labels of a kind"
-    if problem := problem_with(lists["triggers"]):
-        return problem
     links = data.get("links")
-    return f"it has more than {MOST_LINKS} links" if isinstance(links, list) and len(links) > MOST_LINKS else ""
+    too_many = f"it has more than {MOST_LINKS} links" if isinstance(links, list) and len(links) > MOST_LINKS else ""
+    return problem_with(lists["triggers"]) or too_many

@@ -39,17 +39,14 @@ def export(memory: Memory) -> Iterator[str]:
 
 def records_of(memory: Memory) -> Iterator[Record]:
     """Yield every active or retired record in the order of their numbers; starters are left out."""
-    for record in (record for page in pages(memory) for record in page):
-        if record.state in ("active", "retired") and record.source != "starter":
-            yield record
+    every = (record for page in pages(memory) for record in page)
+    return (record for record in every if record.state in ("active", "retired") and record.source != "starter")
 
 
 def export_records(memory: Memory) -> Iterator[str]:
     """Yield the records as a JSON array, line by line."""
-    yield "["
     lines = (json.dumps(record_to_json(record), ensure_ascii=False) for record in records_of(memory))
-    yield from (f"{line}," if following else line for line, following in pairwise(chain(lines, [""])))
-    yield "]"
+    yield from chain("[", (f"{line}," if following else line for line, following in pairwise(chain(lines, [""]))), "]")
 
 
 def import_lines(

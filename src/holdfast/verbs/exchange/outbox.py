@@ -1,7 +1,4 @@
-"""The local copy of a team's database: it stores writes while the database is unreachable, and sends them when it is back.
-
-Events are identified by their ids, so both directions are idempotent.
-"""
+"""The local copy of a team's database: it stores writes while that is unreachable, and sends them when it is back."""
 
 from itertools import islice
 

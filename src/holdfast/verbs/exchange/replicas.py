@@ -29,11 +29,7 @@ def unsent(memory: Memory) -> str:
 
 
 def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) -> None:
-    """Turn a replica on or off; its content stays where it is.
-
-    A team's replica is turned on for the current repository and the remotes at `addresses` only:
-    `check_place` rejects any other.
-    """
+    """Turn a replica off, or on for this repository and the remotes at `addresses` only; its content stays."""
     check_choice(name, REPLICAS, "a replica")
     if not on:
         memory.store.note(_key(memory, name), "off")
@@ -51,10 +47,9 @@ def check_place(memory: Memory, name: str, addresses: Iterable[str] = ()) -> Non
     if name == "folder":
         return
     places = _places(memory, addresses)
+    allowed = _allowed(memory, name)
     if _setting(memory, name) == "on":
         allowed = tuple(places) if memory.checkout.project() == memory.project else ()
-    else:
-        allowed = _allowed(memory, name)
     if others := [place for place in places if place not in allowed]:
         raise Conflict(
             f"{name} is turned on for {', '.join(allowed) or 'another repository'}, not for {', '.join(others)}.",
@@ -65,24 +60,23 @@ def check_place(memory: Memory, name: str, addresses: Iterable[str] = ()) -> Non
 def share(memory: Memory, references: Iterable[str]) -> list[Record]:
     """Share memories of this project with its team, with their whole history; all of them or none."""
     shared = [find(memory, reference).record for reference in references]
-    for record in shared:
-        if record.project != memory.project:
-            where = record.project or "every project"
-            hint = "Only memories of this repository can be shared here."
-            raise Conflict(f"{record.id} belongs to {where}, not to this repository.", hint=hint)
-    return [_with_visibility(memory, record, "team") for record in shared]
+    if other := next((record for record in shared if record.project != memory.project), None):
+        where, hint = other.project or "every project", "Only memories of this repository can be shared here."
+        raise Conflict(f"{other.id} belongs to {where}, not to this repository.", hint=hint)
+    return [_with_visibility(memory, record.id, "team") for record in shared]
 
 
 def unshare(memory: Memory, references: Iterable[str]) -> list[Record]:
     """Stop sharing memories; what was shared already stays shared."""
-    return [_with_visibility(memory, find(memory, reference).record, "private") for reference in references]
+    return [_with_visibility(memory, reference, "private") for reference in references]
 
 
-def _with_visibility(memory: Memory, record: Record, visibility: str) -> Record:
-    changed = revise(memory, record.id, Revision(visibility=visibility))
-    if not isinstance(changed, Record):
-        raise Conflict(f"{record.id} contains a secret ({', '.join(changed.names)}).", hint="Revise it first.")
-    return changed
+def _with_visibility(memory: Memory, reference: str, visibility: str) -> Record:
+    changed = revise(memory, reference, Revision(visibility=visibility))
+    if isinstance(changed, Record):
+        return changed
+    id_ = find(memory, reference).record.id
+    raise Conflict(f"{id_} contains a secret ({', '.join(changed.names)}).", hint="Revise it first.")
 
 
 def _places(memory: Memory, addresses: Iterable[str]) -> dict[str, None]:

@@ -1,17 +1,15 @@
-"""Sync the store with a replica, both ways: import what arrived, then export what changed.
-
-Edits of files become events: an edit revises, a new file records, a deleted file retires.
-"""
+"""Sync the store with a replica, both ways. Edits of files become events: a new file records, a deleted one retires."""
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from itertools import chain
 from typing import Any
 
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
+from holdfast.model import replica as exchange
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, SHARED, Actor, ActorKind, Event, Json
 from holdfast.model.fold import REJECTED, fold, set_aside
@@ -20,17 +18,8 @@ from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import named_id
 from holdfast.model.ports import RemoteReplica, Replica
 from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
-from holdfast.model.replica import (
-    BIRTH,
-    DeletedFile,
-    Edit,
-    ReadOutcome,
-    ReplicaChanges,
-    ReplicaUpdate,
-    WriteCounts,
-    parts_of,
-)
-from holdfast.model.text import check_keepable, counted, headline
+from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, WriteCounts, parts_of
+from holdfast.model.text import check_keepable, counted, headline, text_or_empty
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
 from holdfast.policy.secrets.find import find_secrets, mask_secrets
@@ -47,11 +36,6 @@ _DRAFT = frozenset(spec.name for spec in fields(Draft)) - {"at", "links", "proje
 _MERGED = ("fields", "extra")  # mappings that are merged entry by entry
 _ALWAYS = frozenset({"kind", "confidence", "visibility"})  # deleting their line in a file does not empty these
 _GONE = object()
-
-
-def never(_question: str) -> bool:
-    """Return False: a sync without a user confirms nothing."""
-    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +60,8 @@ class Plan:
     events: list[Event] = field(default_factory=list)
     # Events that pass the border: of new records with an id, and of committed edits.
     arriving: list[Event] = field(default_factory=list)
-    born: dict[str, str] = field(default_factory=dict)
+    retired: list[Event] = field(default_factory=list)  # of deleted files
+    born: dict[str, str] = field(default_factory=dict)  # records of new files → their files
     touched: set[str] = field(default_factory=set)
     refused: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
@@ -95,7 +80,7 @@ def sync(
     replica: Replica,
     sharing: Sharing,
     *,
-    agree: Agree = never,
+    agree: Agree = lambda _: False,
     put_back: bool = False,
     dry_run: bool = False,
 ) -> Synced:
@@ -105,25 +90,19 @@ def sync(
         arrived = replica.read(afresh=cursor > last)
         plan = plan_edits(memory, arrived, sharing, lost=not cursor)
         gone, missing = _gone(arrived, agree=agree, put_back=put_back)
-        retired = plan_retirements(memory, gone, plan)
+        _plan_retirements(memory, gone, plan)
 
         def carriers(ids: Collection[str]) -> Mapping[str, str | None]:
             return {**replica.carriers([id_ for id_ in ids if id_ not in plan.authors]), **plan.authors}
 
         border = passed(memory, [*arrived.events, *plan.arriving], sharing, way=replica.name, carriers=carriers)
-        events = [*border.marks, *border.events, *plan.events, *retired]
-        remarks = [*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks]
+        events = [*border.marks, *border.events, *plan.events, *plan.retired]
+        changed = {each.about for each in events} if dry_run else {each.id for each in keep_events(memory, events)}
+        upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
         more = {*plan.touched, *arrived.owed, *((file.about for file in arrived.gone) if put_back else ())}
-        born = {about: path for path, about in plan.born.items()}
-        outgoing = partial(_outgoing, memory, replica, sharing, 0 if cursor > last else cursor, born, more)
-        replaced = list[Remark]()
-        if dry_run:
-            updates, withheld = outgoing()
-            put, changed = WriteCounts(records=len(updates)), {event.about for event in events}
-        else:
-            changed = {record.id for record in keep_events(memory, events)}
-            upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
-            updates, withheld = outgoing()
+        updates, withheld = _outgoing(memory, replica, sharing, 0 if cursor > last else cursor, plan.born, more)
+        put, replaced = WriteCounts(records=len(updates)), list[Remark]()
+        if not dry_run:
             put = replica.write(updates, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
             replaced = [each.remark for each in overwritten(memory, changed)]
         # Of some records only quarantined events came.
@@ -133,9 +112,11 @@ def sync(
         return Synced(
             replica=replica.name,
             came=len(changed - ({event.about for event in quarantining} - used)),
-            retired=len(retired),
+            retired=len(plan.retired),
             put=put,
-            remarks=_printable([*remarks, *withheld, *put.remarks, *replaced]),
+            remarks=_printable(
+                arrived.remarks, plan.refused, plan.remarks, border.remarks, withheld, put.remarks, replaced
+            ),
             missing=missing,
             held=border.held,
         )
@@ -147,7 +128,7 @@ def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
     plan = plan_edits(memory, arrived, sharing, lost=True)
     border = passed(memory, [*arrived.events, *plan.arriving], sharing)
     came = keep_events(memory, [*border.events, *plan.events])
-    remarks = _printable([*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks])
+    remarks = _printable(arrived.remarks, plan.refused, plan.remarks, border.remarks)
     return Synced(replica=replica.name, came=len(came), remarks=remarks)
 
 
@@ -173,29 +154,26 @@ def sync_afar(
     return replace(whole, offline=f"{remote} keeps changing or rejects the push: {sent.problem}")
 
 
-def _printable(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
+def _printable(*remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     """Return remarks with the secrets in names of files and authors masked."""
-    return tuple(Remark(where=mask_secrets(remark.where), why=mask_secrets(remark.why)) for remark in remarks)
+    return tuple(Remark(where=mask_secrets(each.where), why=mask_secrets(each.why)) for each in chain(*remarks))
 
 
 def _gone(arrived: ReplicaChanges, *, agree: Agree, put_back: bool) -> tuple[list[DeletedFile], int]:
-    """Return the records whose files were deleted on purpose, and how many are missing without confirmation.
-
-    A missing folder, or many files at once, may be an accident: that needs confirmation.
-    """
+    """Return files deleted on purpose, and how many are missing unconfirmed: many at once may be an accident."""
     abouts = list(arrived.gone)
     if not abouts or put_back or arrived.jumped:
         return [], 0
     many = len(abouts) > 1 and 5 * len(abouts) > arrived.files
-    if not arrived.vanished and not many:
-        return abouts, 0
-    what = "The folder is gone" if arrived.vanished else f"{len(abouts)} of {counted(arrived.files, 'file')} are gone"
-    if agree(f"{what}. Retire {counted(len(abouts), 'memory')}?"):
-        return abouts, 0
-    return [], len(abouts)
+    if arrived.vanished or many:
+        of = f"{len(abouts)} of {counted(arrived.files, 'file')} are gone"
+        what = "The folder is gone" if arrived.vanished else of
+        if not agree(f"{what}. Retire {counted(len(abouts), 'memory')}?"):
+            return [], len(abouts)
+    return abouts, 0
 
 
-def _settled(plan: Plan, border: Passed, arrived: ReplicaChanges, *, put_back: bool) -> ReadOutcome:
+def _settled(plan: Plan, border: Passed, arrived: ReplicaChanges, *, put_back: bool) -> exchange.ReadOutcome:
     rejected = {remark.where for remark in border.remarks}
     refused = {remark.where for remark in plan.refused}
     refused |= {edit.where for edit in arrived.edits if edit.about in rejected}
@@ -203,12 +181,12 @@ def _settled(plan: Plan, border: Passed, arrived: ReplicaChanges, *, put_back: b
     again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in border.remarks)
     kept = {event.about for event in border.events}
     refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
-    return ReadOutcome(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
+    return exchange.ReadOutcome(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
 
 
 def _outgoing(
     memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
-) -> tuple[list[ReplicaUpdate], list[Remark]]:
+) -> tuple[list[exchange.ReplicaUpdate], list[Remark]]:
     """Return what to write to the replica (changes since its cursor, and what its own files created) and what is withheld."""
     updates, withheld = [], []
     for record in _changed(memory, cursor, sharing, {*where, *more}):
@@ -231,7 +209,8 @@ def _outgoing(
         if replica.stores_events and any(memory.clock.is_ahead(event.id) for event in events):
             why = "it was written while the clock was ahead, so others import it later; save it again to share it now"
             withheld.append(Remark(where=record.id, why=why))
-        updates.append(ReplicaUpdate(record=record, events=events, carried=carried, where=where.get(record.id, "")))
+        place = where.get(record.id, "")
+        updates.append(exchange.ReplicaUpdate(record=record, events=events, carried=carried, where=place))
     return updates, withheld
 
 
@@ -257,9 +236,8 @@ def plan_edits(memory: Memory, arrived: ReplicaChanges, sharing: Sharing, *, los
     return plan
 
 
-def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) -> list[Event]:
-    """Return the events that retire records whose files were deleted here; deletions by a commit pass the border."""
-    retirements = []
+def _plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) -> None:
+    """Plan to retire records whose files were deleted here; deletions by a commit pass the border."""
     for file in gone:
         record, history = memory.store.folded(file.about), memory.store.events_about(file.about)
         aside = set_aside(history) if file.author else {}
@@ -272,11 +250,7 @@ def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) ->
             continue
         who = memory.acting_as(file.author) if file.author else memory
         event = who.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
-        if file.author:
-            plan.arrive([event], file.author)
-        else:
-            retirements.append(event)
-    return retirements
+        plan.arrive([event], file.author) if file.author else plan.retired.append(event)
 
 
 def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
@@ -289,13 +263,13 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
     check_keepable(edit.said)
     who = memory.acting_as(edit.author) if edit.author else memory
     if not edit.about:
-        plan.born[edit.where] = _plan_new(memory, edit, sharing, plan)
+        plan.born[_plan_new(memory, edit, sharing, plan)] = edit.where
         return
     history = memory.store.events_about(edit.about)
     record = memory.store.folded(edit.about)
     if record is None:
         plan.arrive(_recorded_elsewhere(memory, edit, sharing), edit.author)
-        plan.born[edit.where] = edit.about
+        plan.born[edit.about] = edit.where
         return
     _check_open(record, edit, sharing)
     base = edit.before if edit.before is not None else _nearest(history, edit.said, sharing)
@@ -353,7 +327,7 @@ def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Ev
     said = parts["by"] if isinstance(parts.get("by"), dict) else {}
     kind, name = said.get("kind"), said.get("name")
     known: ActorKind = kind if kind in ("agent", "user", "rule") else "user"
-    by = Actor(kind=known, name=name if isinstance(name, str) else "")
+    by = Actor(kind=known, name=text_or_empty(name))
     data = {name: item for name, item in parts.items() if name not in ("id", "by", "created_at", "verified_at")}
     first = named_id(f"file {edit.about}", at, after=edit.about)  # the original event, if it ever arrives, sorts first
     events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **sharing.implied})]

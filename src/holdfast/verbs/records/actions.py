@@ -7,9 +7,9 @@ from typing import Any
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.policy.admission.admit import Waivers, explain
 from holdfast.policy.ranking.weight import REASONS
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records import lifecycle
-from holdfast.verbs.records.hot import Trust, change_trust, pin, promote, unpin
+from holdfast.verbs.records.hot import change_trust, pin, promote, unpin
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.erasing import backups_of, erase
@@ -47,7 +47,7 @@ def _share(memory: Memory, id_: str, visibility: str) -> str:
     return "Shared: it is synced to the team's replicas." if visibility == "team" else "It stays on this machine."
 
 
-def _trust(memory: Memory, id_: str, reason: str, note: str) -> Trust:
+def _trust(memory: Memory, id_: str, reason: str, note: str) -> Report:
     return change_trust(memory, id_, reason, raises=REASONS.get(reason, 1) > 0, note=note)
 
 
@@ -87,7 +87,7 @@ ACTIONS: Mapping[str, Action] = {
         lambda memory, id_, outcome, note: lifecycle.record_use(memory, [id_], outcome, note=note),
         ("outcome", "note"),
     ),
-    "trust": Action("Trust is {result.now:.2f} now.", _trust, ("reason", "note")),
+    "trust": Action("Trust is {result[now]:.2f} now.", _trust, ("reason", "note")),
     "link": Action("Linked.", lifecycle.link, ("relation", "target")),
     "unlink": Action(
         "Link removed.",

@@ -10,7 +10,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.ports import BranchStatus
 from holdfast.model.record import Draft, Record
 from holdfast.policy import freshness as rules
-from holdfast.policy.mentions import Symbol, anchors_in, files_in, symbols_in
+from holdfast.policy.freshness import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
 
 MOST_COMMITS = 20  # examined for each anchor
@@ -124,7 +124,7 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
     place = parse_anchor(finding.anchor)
     candidates = [moved[place.path]] if place.path in moved else []
     if place.kind == "symbol":
-        candidates += memory.checkout.defining(place.name, place.path.rpartition(".")[2])
+        candidates += memory.checkout.defining([place.name], place.path.rpartition(".")[2])
     for path in dict.fromkeys(other for other in candidates if other != place.path):
         anchor = finding.anchor.replace(place.path, path, 1)
         mark = memory.checkout.snapshot({anchor: cited}).marks[anchor]

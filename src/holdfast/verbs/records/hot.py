@@ -1,4 +1,4 @@
-"""Measure records (usage, trust, freshness, salience), rate them, and maintain the hot set: the few memories of a project that matter most now.
+"""Measure records (usage, trust, salience), rate them, predict which follow, and maintain the hot set: the few that matter most now.
 
 Use admits memories to the hot set, disuse removes them.
 """
@@ -6,7 +6,7 @@ Use admits memories to the hot set, disuse removes them.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.engine.views import Entry, records, signals, usage
+from holdfast.engine.views import Entry, records, usage
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between
@@ -16,13 +16,15 @@ from holdfast.model.text import check_text
 from holdfast.policy.ranking.hot_set import hot_score, importance, salience, stale_after, uses_of, why_not_hot
 from holdfast.policy.ranking.weight import REASONS, base_trust, decayed, freshness, trust
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
+from holdfast.verbs.memory import Memory, Report, check_choice, find, is_at_hand
 from holdfast.verbs.records.read import called
 
 LOOK_BACK_DAYS = 30.0
 RULE = Actor(kind="rule", name="hot set")
 LONGEST_NOTE = 1_000
 LARGEST = 1.0
+LEAST, MOST = 0.3, 3  # chance of a prediction, and how many there are
+HALF_LIFE_DAYS, MOST_HABITS = 30.0, 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +53,14 @@ class Vitals:
 
 
 def vitals_of(
-    memory: Memory, entries: Sequence[Entry], warm: Mapping[str, signals.HotEntry] | None = None
+    memory: Memory, entries: Sequence[Entry], hot: Mapping[str, usage.HotEntry] | None = None
 ) -> list[Vitals]:
-    """Return the measurements of records, in the order given; `warm` is the hot set, if it was read already."""
+    """Return the measurements of records, in the order given; `hot` is the hot set, if it was read already."""
     store, now, ids = memory.store, memory.clock.now(), [entry.record.id for entry in entries]
-    used, changes, measured = usage.of(store, ids), signals.trust_changes(store, ids), list[Vitals]()
-    warm = _warm(memory) if warm is None else warm
+    used, changes, measured = usage.of(store, ids), usage.trust_changes(store, ids), list[Vitals]()
+    hot = _members(memory) if hot is None else hot
     for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
-        usage_, member = used.get(record.id, Usage()), warm.get(record.id)
+        usage_, member = used.get(record.id, Usage()), hot.get(record.id)
         uses, value = uses_of(usage_), trust(record, [change.delta for change in changes.get(record.id, ())])
         idle = days_between(max(record.updated_at, record.verified_at, usage_.last_used_at), now)
         since_use = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
@@ -86,14 +88,14 @@ def vitals_of(
 
 def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
     """Return the measurements of the records with these ids."""
-    entries = list(records.by_ids(memory.store, ids).values())
-    return {vitals.record.id: vitals for vitals in vitals_of(memory, entries)}
+    measured = vitals_of(memory, list(records.by_ids(memory.store, ids).values()))
+    return {vitals.record.id: vitals for vitals in measured}
 
 
 def hot_set(memory: Memory) -> list[Vitals]:
     """Return the hot set of this project: pinned memories first, then by salience."""
-    warm = _warm(memory)
-    members = vitals_of(memory, list(records.by_ids(memory.store, warm).values()), warm)
+    hot = _members(memory)
+    members = vitals_of(memory, list(records.by_ids(memory.store, hot).values()), hot)
     return sorted(members, key=lambda member: (not member.pinned, -member.salience, member.record.id))
 
 
@@ -153,21 +155,24 @@ def _admit(memory: Memory, ids: Iterable[str], deserves: Callable[[Vitals], bool
 def suggested(memory: Memory, *, limit: int = 10) -> list[Vitals]:
     """Return used records outside the hot set, with what keeps each out, for the user to decide."""
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
-    used = {use.id for use in usage.all_since(memory.store, since) if use.outcome in ("applied", "corrected")}
-    outside = (vitals for vitals in vitals_by_id(memory, used).values() if not vitals.hot)
-    here = (vitals for vitals in outside if is_at_hand(memory, vitals.record))
-    suggestions = (replace(vitals, why_not=vitals.why_not or "no room") for vitals in here)
+    used = {use.id for use in usage.uses(memory.store, since=since) if use.outcome in ("applied", "corrected")}
+    suggestions = [
+        replace(vitals, why_not=vitals.why_not or "no room")
+        for vitals in vitals_by_id(memory, used).values()
+        if not vitals.hot and is_at_hand(memory, vitals.record)
+    ]
     return sorted(suggestions, key=lambda suggestion: (-suggestion.salience, suggestion.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:
     """Remove memories that were not used for too long; return them."""
     now, days = memory.clock.now(), memory.config.demote_days
-    stale = list[Record]()
-    for member in (member for member in hot_set(memory) if not member.pinned):
-        idle = days_between(max(member.usage.last_used_at, member.since), now)
-        if idle >= (days or stale_after(member.record.kind)):
-            stale.append(member.record)
+    stale = [
+        member.record
+        for member in hot_set(memory)
+        if not member.pinned
+        and days_between(max(member.usage.last_used_at, member.since), now) >= (days or stale_after(member.record.kind))
+    ]
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
     return stale
@@ -175,17 +180,17 @@ def cool(memory: Memory) -> list[Record]:
 
 def heat_counts(memory: Memory) -> dict[str, int]:
     """Count how often the hot set helped or not, and how many records entered or left it."""
-    return signals.heat_counts(memory.store)
+    return usage.heat_counts(memory.store)
 
 
 def hot_ids(memory: Memory) -> set[str]:
     """Return the ids of the hot set."""
-    return set(_warm(memory))
+    return set(_members(memory))
 
 
-def _warm(memory: Memory) -> dict[str, signals.HotEntry]:
+def _members(memory: Memory) -> dict[str, usage.HotEntry]:
     places = tuple(memory.store.sizes((memory.project, GLOBAL)))
-    return {entry.id: entry for entry in signals.hot(memory.store, places)}
+    return {entry.id: entry for entry in usage.hot(memory.store, places)}
 
 
 def _into(
@@ -210,7 +215,7 @@ def _heated(
     memory: Memory, record: Record, *, hot: bool, why: str, pinned: bool = False, by: Actor | None = None
 ) -> Event:
     # The latest event by id wins, so it must sort after an event whose clock ran ahead.
-    after = signals.last_heated(memory.store, record.id)
+    after = usage.last_heated(memory.store, record.id)
     return memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=after, by=by)
 
 
@@ -221,46 +226,24 @@ def _member(memory: Memory, reference: str) -> Record:
     return record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One change of trust."""
-
-    at: str
-    by: str
-    reason: str
-    delta: float
-    value: float
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
-    """Trust in a record: at first, after ratings, and now."""
-
-    record: Record
-    base: float
-    value: float
-    now: float
-    history: tuple[Step, ...] = ()
-
-
-def trust_of(memory: Memory, reference: str) -> Trust:
-    """Return the trust in a record, with every change and its note."""
+def trust_of(memory: Memory, reference: str) -> Report:
+    """Return the trust in a record, at first, after ratings and now, with every change and its note."""
     measured = vitals_of(memory, [find(memory, reference)])[0]
-    record, history = measured.record, list[Step]()
+    record, history = measured.record, list[Report]()
     value = base = base_trust(record)
-    changes = signals.trust_changes(memory.store, [record.id]).get(record.id, [])
+    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
     events = memory.store.events_with(change.event for change in changes)
     for change in changes:
         value, event = min(1.0, max(0.0, value + change.delta)), events[change.event]
+        step = {"at": change.at, "reason": change.reason, "delta": change.delta, "value": value}
         by, note = event.by.name or event.by.kind, str(event.data.get("note", ""))
-        history.append(Step(at=change.at, by=by, reason=change.reason, delta=change.delta, value=value, note=note))
-    return Trust(record=record, base=base, value=measured.trust, now=measured.trust_now, history=tuple(history))
+        history.append({**step, "by": by, "note": note})
+    return {"record": record, "base": base, "value": measured.trust, "now": measured.trust_now, "history": history}
 
 
 def change_trust(
     memory: Memory, reference: str, reason: str = "", *, raises: bool = True, delta: float | None = None, note: str = ""
-) -> Trust:
+) -> Report:
     """Raise or lower trust for a reason, or by an amount; by 0.1 without either."""
     if reason:
         check_choice(reason, REASONS, "a reason")
@@ -273,7 +256,50 @@ def change_trust(
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
-    changes = signals.trust_changes(memory.store, [record.id]).get(record.id, [])
+    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
     last = max((change.event for change in changes), default="")
     memory.commit([memory.event("trusted", record.id, data=data, after=last)])
     return trust_of(memory, record.id)
+
+
+# What is likely to be used next, from the order in which earlier sessions used memories.
+
+
+def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Report]:
+    """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
+    source, now = find(memory, reference).record, memory.clock.now()
+    found = usage.steps_after(memory.store, source.id)
+    known = memory.known(one.target for one in found)
+    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target])]
+    weights = [one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here]
+    chances = [(weight / sum(weights), one) for weight, one in zip(weights, here, strict=True) if sum(weights)]
+    likely = sorted((pair for pair in chances if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].target))
+    return [{"record": known[one.target], "probability": share, "times": one.times} for share, one in likely[:limit]]
+
+
+def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Report]:
+    """Return the memories that sessions used after a given one, or after any, most frequent first."""
+    store = memory.store
+    source = find(memory, reference).record.id if reference else ""
+    if source:
+        found = [(source, one) for one in usage.steps_after(store, source)]
+    else:
+        found = usage.most_steps(store, least, MOST_HABITS)
+    known = memory.known(end for start, one in found for end in (start, one.target))
+    here = {id_: record for id_, record in known.items() if is_at_hand(memory, record)}
+    starts = {start for start, _ in found} & here.keys()
+    totals = {start: sum(one.times for one in usage.steps_after(store, start)) for start in starts}
+    return [
+        {"source": here[start], "target": here[one.target], "times": one.times}
+        | {"probability": one.times / totals[start], "last_at": one.last_at}
+        for start, one in found
+        if start in here and one.target in here and one.times >= least
+    ][:limit]
+
+
+def warm(memory: Memory, reference: str) -> list[Vitals]:
+    """Promote the memories likely to be used after a given one to the hot set."""
+    hot: list[Vitals] = []
+    for guess in predict(memory, reference):
+        hot = promote(memory, guess["record"].id, why="predicted")
+    return hot

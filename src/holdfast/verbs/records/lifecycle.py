@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from holdfast.engine.views import records
-from holdfast.engine.views.usage import is_counted, shown_in
+from holdfast.engine.views import records, usage
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Json, Verb
@@ -188,7 +187,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    shown = shown_in(memory.store, memory.actor.session)
+    shown = usage.shown(memory.store, memory.actor.session)
     variants = {impression.id: impression.variant for impression in shown if impression.variant}
     wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
@@ -325,7 +324,7 @@ _COUNTED = ("used", "touched", "trusted", "heated")
 def _compensation(memory: Memory, event: Event, past: Sequence[Event]) -> Json:
     """Return the data of the event that compensates one, given all events of its verb about the same record."""
     gone = {each.data.get("withdraws") for each in past}
-    if event.id in gone or (event.verb == "used" and not is_counted(memory.store, event.id)):
+    if event.id in gone or (event.verb == "used" and not usage.is_counted(memory.store, event.id)):
         raise Conflict("This was taken back already.")
     match event.verb:
         case "used":

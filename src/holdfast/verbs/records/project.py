@@ -2,32 +2,22 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ports import Earlier
-from holdfast.model.record import GLOBAL, Record
+from holdfast.model.record import GLOBAL
 from holdfast.model.scope import project_of_remote
 from holdfast.model.session import Session
 from holdfast.model.text import check_text
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 
 HERE = ("", "default")
 LONGEST, MOST = 500, 1_000_000
 _STATES = ("active", "pending", "retired")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """What moved from one project to another."""
-
-    source: str
-    target: str
-    records: tuple[Record, ...]
-    sessions: int
 
 
 def follow_address(memory: Memory) -> str:
@@ -36,10 +26,9 @@ def follow_address(memory: Memory) -> str:
     if not certain or not _active(memory, certain[0]):
         return ""
     moved = move(memory, certain[0], memory.project)
-    return (
-        f"This folder has a remote now: {_counted(len(moved.records))} moved from {moved.source} to {moved.target}. "
-        f"To undo: holdfast store project move {moved.target} {shlex.quote(moved.source)}"
-    )
+    source, target, count = moved["source"], moved["target"], _counted(len(moved["records"]))
+    undo = f"holdfast store project move {target} {shlex.quote(source)}"
+    return f"This folder has a remote now: {count} moved from {source} to {target}. To undo: {undo}"
 
 
 def saved_elsewhere(memory: Memory, *, for_agent: bool = False) -> list[str]:
@@ -119,7 +108,7 @@ def project_at(memory: Memory, path: str) -> str:
     return project_called(memory, wanted if wanted in memory.store.projects() else wanted.rpartition("/")[2])
 
 
-def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Moved:
+def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Report:
     """Move the memories of a project to another, those with one scope or all, with their history, uses and sessions."""
     if memory.user:
         raise Forbidden("Only the owner of a store moves memories.", hint="Run it on the server.")
@@ -128,17 +117,16 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
         raise Invalid("The two projects are the same.")
     homes, scopes = memory.store.homes(source), (scope,) if scope else ()
     chosen = records.Filter(projects=homes, scopes=scopes, states=_STATES, separate=True)
-    entries = records.page(memory.store, chosen, limit=MOST)
+    moved = [entry.record for entry in records.page(memory.store, chosen, limit=MOST)]
     found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
-    if not entries and not found:
+    if not moved and not found:
         named = ", ".join([name for name in memory.store.projects() if name][:10])
         hint = f"Projects here are {named}." if named else "The store is empty."
         raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=hint)
-    moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))
     if not dry_run:
-        moves = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
+        moves = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved]
         memory.commit([*moves, *(session_event(memory, session, {"project": target}) for session in found)])
-    return moved
+    return {"source": source, "target": target, "records": moved, "sessions": len(found)}
 
 
 def identity_of(memory: Memory, name: str) -> str:

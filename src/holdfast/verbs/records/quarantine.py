@@ -14,7 +14,7 @@ from holdfast.model.fold import REJECTED, fold_all, set_aside
 from holdfast.model.record import Record
 from holdfast.model.scope import without_userinfo
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, Report, find, is_reference
 
 UNKNOWN = "an author unknown to git"
 MOST_LOOKED_AT = 100_000
@@ -36,15 +36,6 @@ class Waiting:
     def would(self) -> str:
         """The effect that accepting it would have."""
         return "add" if self.new else ", ".join(dict.fromkeys(event.verb for event in self.events))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """The authors and records that were accepted or rejected."""
-
-    verdict: str
-    authors: tuple[str, ...] = ()
-    records: tuple[str, ...] = ()
 
 
 def waiting(memory: Memory) -> list[Waiting]:
@@ -72,12 +63,12 @@ def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[W
     return changes
 
 
-def accept(memory: Memory, references: Sequence[str]) -> Decided:
-    """Accept quarantined changes: of an author (also in future), or of single memories."""
+def accept(memory: Memory, references: Sequence[str]) -> Report:
+    """Accept quarantined changes, of an author (also in future) or of single memories; return both that were accepted."""
     return _decide(memory, "accepted", references)
 
 
-def reject(memory: Memory, references: Sequence[str]) -> Decided:
+def reject(memory: Memory, references: Sequence[str]) -> Report:
     """Reject quarantined changes for good; later changes from a rejected author are rejected on arrival."""
     return _decide(memory, "rejected", references)
 
@@ -106,7 +97,7 @@ def address(author: str) -> str:
     return author.rpartition("<")[2].rstrip("> ").strip().lower() if author else ""
 
 
-def _decide(memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str]) -> Decided:
+def _decide(memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str]) -> Report:
     quarantined, people, chosen = waiting(memory), list[str](), list[Waiting]()
     for reference in references:
         if is_reference(memory, reference):
@@ -128,7 +119,7 @@ def _decide(memory: Memory, verdict: Literal["accepted", "rejected"], references
         data = {"events": ids, **({"standings": before} if before else {})}  # for an undo
         events.append(memory.event(verdict, about, data=data, after=last))
     memory.commit(events)
-    return Decided(verdict=verdict, authors=tuple(people), records=tuple(event.about for event in events))
+    return {"verdict": verdict, "authors": people, "records": [event.about for event in events]}
 
 
 def _person(reference: str, known: Iterable[Waiting]) -> str:

@@ -22,7 +22,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record, State
-from holdfast.verbs.memory import Memory, check_choice, find, lapsed
+from holdfast.verbs.memory import Memory, Report, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
@@ -36,12 +36,11 @@ Level = Literal["summary", "full", "files"]
 LEVELS: tuple[str, ...] = get_args(Level)
 MOST_FILES, MOST_BYTES = 20, 100_000
 LARGEST = 20_000_000  # bytes; a larger file is not read
-HEAD = 5  # events of a record's history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDetails:
-    """A record with its links, usage and provenance."""
+    """A record with its links, usage and provenance, and what its level adds: freshness, its commit, the files it cites."""
 
     record: Record
     number: int
@@ -49,6 +48,10 @@ class RecordDetails:
     superseded_by: str = ""
     usage: Usage = field(default_factory=Usage)
     came: str = ""  # who sent it and by which replica, if it came from elsewhere
+    freshness: Freshness | None = None
+    commit: tuple[str, str, str] | None = None  # author, date and subject
+    files: tuple[Report, ...] = ()  # path, text, commit ("" for a file as it is now), and how many bytes were cut
+    left_out: tuple[str, ...] = ()  # files beyond the limit, or that do not exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,39 +78,17 @@ class Listed:
         return self.entries[place].record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
-    """Record counts by kind and by source."""
-
-    total: int
-    kinds: Counter[str]
-    sources: Counter[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedUse:
-    """A use of a record; `observed` means that a rule detected it and no agent or user reported it."""
-
-    event: str
-    at: str
-    outcome: str
-    session: str
-    by: str
-    said: str = ""
-    observed: bool = False
-
-
 def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
     """Return a record as it is, or as it was at an instant."""
     entry, store = find(memory, reference), memory.store
+    id_ = entry.record.id
     if at:
         moment = parse_instant(at)
-        record = as_of(store.events_about(entry.record.id), moment)
+        record = as_of(store.events_about(id_), moment)
         if record is None:
             hint = "`holdfast history` shows when it was written."
-            raise NotFound(f"{entry.record.id} did not exist at {moment}.", hint=hint)
+            raise NotFound(f"{id_} did not exist at {moment}.", hint=hint)
         return RecordDetails(record=record, number=entry.number)
-    id_ = entry.record.id
     return RecordDetails(
         record=entry.record,
         number=entry.number,
@@ -132,21 +113,17 @@ def history(memory: Memory, reference: str) -> list[Event]:
     return memory.store.events_about(find(memory, reference).record.id)
 
 
-def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[RecordedUse]:
-    """Return the uses of a record, latest first."""
+def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Report]:
+    """Return the uses of a record, latest first: `observed` if a rule detected one and no agent or user reported it."""
     record = find(memory, reference).record
-    uses = sorted(usage.since(memory.store, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
+    uses = sorted(usage.uses(memory.store, [record.id]), key=lambda use: use.event, reverse=True)[:limit]
     events = memory.store.events_with(use.event for use in uses)
     return [
-        RecordedUse(
-            event=use.event,
-            at=use.at,
-            outcome=use.outcome,
-            session=use.session,
-            by=event.by.name or event.by.kind,
-            said=str(event.data.get("evidence") or event.data.get("note") or ""),
-            observed=use.observed,
-        )
+        {name: getattr(use, name) for name in ("event", "at", "outcome", "session", "observed")}
+        | {
+            "by": event.by.name or event.by.kind,
+            "said": str(event.data.get("evidence") or event.data.get("note") or ""),
+        }
         for use in uses
         if (event := events.get(use.event))
     ]
@@ -220,29 +197,22 @@ def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
     return labels.counts(memory.store, "scope", None if everywhere else memory.here)
 
 
-def census(memory: Memory, query: Query) -> Census:
-    """Count the records that match a query's filters."""
-    return _census(memory, _chosen_by(memory, query))
+def census(memory: Memory, query: Query) -> tuple[Counter[str], Counter[str]]:
+    """Count the records that match a query's filters, by kind and by source."""
+    kinds, sources = Counter[str](), Counter[str]()
+    for kind, source, count in records.tallied(memory.store, _chosen_by(memory, query), "kind", "source"):
+        kinds[kind] += count
+        sources[source] += count
+    return kinds, sources
 
 
 def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
     """Count the project's active records by kind, scope and tag, the most common first."""
-    store, project = memory.store, memory.here
-    counts = {
-        "kind": _census(memory, Filter(projects=(project,))).kinds,
-        "scope": labels.counts(store, "scope", project),
-        "tag": labels.counts(store, "tag", project),
-    }
+    store, here = memory.store, memory.here
+    kinds = {kind: count for kind, _, count in records.tallied(store, Filter(projects=(here,)), "kind", "kind")}
+    counts = {"kind": kinds} | {name: labels.counts(store, name, here) for name in ("scope", "tag")}
     by_count = {name: sorted(each.items(), key=lambda pair: (-pair[1], pair[0])) for name, each in counts.items()}
     return {name: pairs[:MOST_FACETS] for name, pairs in by_count.items()}
-
-
-def _census(memory: Memory, filter_: Filter) -> Census:
-    kinds, sources = Counter[str](), Counter[str]()
-    for kind, source, count in records.tallied(memory.store, filter_, "kind", "source"):
-        kinds[kind] += count
-        sources[source] += count
-    return Census(total=kinds.total(), kinds=kinds, sources=sources)
 
 
 def _chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
@@ -276,10 +246,8 @@ def called(memory: Memory, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     home = memory.here
 
     def shown(number: int) -> int:
-        project = number >> PROJECT_BITS
-        if project == home:
-            return number & _WITHIN
-        return number if project else GLOBAL_FROM + number
+        project, within = divmod(number, _WITHIN + 1)
+        return within if project == home else number if project else GLOBAL_FROM + number
 
     return tuple(replace(entry, number=shown(entry.number)) for entry in entries)
 
@@ -316,41 +284,16 @@ def pages(memory: Memory, numbers: tuple[int, int] = (0, sys.maxsize)) -> Iterat
         last = page[-1].number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedFile:
-    """A file as it was at the record's commit, or as it is now if that is unknown; `cut` counts omitted bytes."""
-
-    path: str
-    text: str
-    commit: str = ""
-    cut: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hydrated:
-    """A record with the requested context."""
-
-    shown: RecordDetails
-    freshness: Freshness | None = None
-    history: tuple[Event, ...] = ()
-    commit: tuple[str, str, str] | None = None  # author, date and subject
-    files: tuple[CitedFile, ...] = ()
-    left_out: tuple[str, ...] = ()  # files beyond the limit, or that do not exist
-
-
-def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
+def hydrate(memory: Memory, reference: str, level: Level = "full") -> RecordDetails:
     """Return a record at one of three depths."""
     check_choice(level, LEVELS, "a level")
     shown = get(memory, reference)
     record = shown.record
     if level == "summary":
-        return Hydrated(shown=shown)
-    state = freshness(memory, [record]).get(record.id)
-    latest = tuple(memory.store.events_about(record.id)[-HEAD:])
+        return shown
     is_local = is_here(memory, record.project)
     made_at = (record.seen.commit if record.seen else "") or record.origin.commit
-    commit = memory.checkout.facts_of(made_at) if is_local else None
-    room, files, left_out = MOST_BYTES, list[CitedFile](), list[str]()
+    room, files, left_out = MOST_BYTES, list[Report](), list[str]()
     places = map(parse_anchor, (*record.anchors, *(record.seen.marks if record.seen else ())))
     paths = (place.path for place in places if place.kind not in ("version", "commit", "absent"))
     cited = list(dict.fromkeys(path for path in paths if path))
@@ -361,11 +304,10 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
             continue
         raw, at = content
         text = raw[:room].decode(errors="replace")
-        files.append(CitedFile(path=path, text=text, commit=at, cut=max(0, len(raw) - room)))
+        files.append({"path": path, "text": text, "commit": at, "cut": max(0, len(raw) - room)})
         room -= len(raw)
-    return Hydrated(
-        shown=shown, freshness=state, history=latest, commit=commit, files=tuple(files), left_out=tuple(left_out)
-    )
+    state, commit = freshness(memory, [record]).get(record.id), memory.checkout.facts_of(made_at) if is_local else None
+    return replace(shown, freshness=state, commit=commit, files=tuple(files), left_out=tuple(left_out))
 
 
 def _content(memory: Memory, record: Record, commit: str, path: str) -> tuple[bytes, str] | None:

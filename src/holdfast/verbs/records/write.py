@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast.engine.raw import counters
-from holdfast.engine.search.similar import similar
+from holdfast.engine.search.lexical import similar
 from holdfast.engine.views import labels
 from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid

@@ -1,16 +1,16 @@
 """Find the records that best answer a question, explain the ranking, and report when none fits."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
-from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
+from holdfast.engine.tokens import spelled_out
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, homes_of, span
@@ -25,10 +25,10 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking import gate
-from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.scar_wordings import variant_of
+from holdfast.policy.ranking.diversity import collapsed, is_varied, pack, snippet, spread
 from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
+from holdfast.policy.sessions.evidence import variant_of
 from holdfast.policy.sessions.left_off import asks_for_it, named_in, plain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, outside
@@ -57,34 +57,25 @@ ALL: Span = (0, 2**62)
 Found = list[tuple[Candidate, Record]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Meaning:
-    """The vector of a question and who reads what it finds, or a note why that is not possible."""
-
-    encoded: Encoded | None = None
-    reader: Classifier | None = None  # reads the question and the leading records together
-    behind: bool = False  # True if some records had no vectors when the question was asked
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """A prepared query: the projects and filter to search, the parsed question, and the time."""
 
     query: Query
     question: Question
-    meaning: _Meaning
     projects: tuple[str, ...] | None
     chosen: Filter
     spans: Sequence[Span]
     documents: int
     now: str
+    behind: bool  # True if some records had no vectors when the question was asked
+    note: str  # why it is not searched by meaning
     read: dict[int, Record] = field(default_factory=dict)  # candidates that were read in full, by number
 
     @property
     def search(self) -> Search:
         """What is searched."""
-        return "words" if self.meaning.encoded is None else "hybrid"
+        return "hybrid" if self.question.encoded else "words"
 
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
@@ -97,30 +88,25 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         judged = freshness(memory, [hit.record for hit in found.hits])
         found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
-    found = _with_left_off(memory, asked, found)
+        found = _with_left_off(memory, asked, found)
+    notes = list(found.notes)
     if not found.hits and not query.everywhere and query.project is None:
-        found = replace(found, notes=(*found.notes, *notes_on_nothing(memory)))
-    unrecorded = _surface(memory, query, found) if surface else ""
-    found = replace(found, notes=_notes(*found.notes, unrecorded))
-    if asked.meaning.encoded is None:
-        return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
-    projects, behind = asked.chosen.projects, asked.meaning.behind
-    lagging = len(vectors.waiting(memory.store, projects, 1_000, unfound=True)) if behind else 0
-    note = f"{counted(lagging, 'memory')} not searched by meaning yet." if lagging else ""
-    return replace(found, lagging=lagging, notes=_notes(memory.apart, note, *found.notes))
+        notes += notes_on_nothing(memory)
+    notes.append(_surface(memory, query, found) if surface else "")
+    waiting = vectors.waiting(memory.store, asked.chosen.projects, 1_000, unfound=True) if asked.behind else ()
+    lag = f"{counted(len(waiting), 'memory')} not searched by meaning yet." if waiting else ""
+    notes = [note for note in (memory.apart, asked.note, lag, *notes) if note]
+    return replace(found, search=asked.search, lagging=len(waiting), notes=tuple(notes))
 
 
 def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     """Ask again with misspelled words corrected if no answer is strong, and return what fits better."""
     if asked.question.is_foreign or (found.hits and found.hits[0].confidence == "strong"):
         return found
-    changes = respelled(memory, asked.query.text, asked.spans, asked.documents)
-    if not changes:
-        return found
-    text = asked.query.text
+    changes, text = respelled(memory, asked.query.text, asked.spans, asked.documents), asked.query.text
     for word, spelling in changes.items():
         text = text.replace(word, spelling)
-    again = _recall(memory, prepare(memory, replace(asked.query, text=text)))
+    again = _recall(memory, prepare(memory, replace(asked.query, text=text))) if changes else found
     if not again.hits or (found.hits and again.hits[0].chance <= found.hits[0].chance):
         return found
     notes = [f"No memory has “{word}”: searched for “{spelling}”." for word, spelling in changes.items()]
@@ -130,7 +116,7 @@ def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
 def _with_left_off(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     """Put the last piece of work first, at the time named, if the question asks where work was left off; it rarely shares its words."""
     query, until = asked.query, max((end for _, end in asked.question.periods), default="")
-    is_asked = not query.as_of and (not query.kinds or "summary" in query.kinds) and asks_for_it(query.text)
+    is_asked = (not query.kinds or "summary" in query.kinds) and asks_for_it(query.text)
     works = left_by_branch(memory, without=memory.actor.session, until=until) if is_asked else []
     if not works:
         return found
@@ -172,87 +158,65 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     else:
         spans, documents = memory.store.everywhere(), sum(memory.store.projects().values())
     bare, people = subject(memory.store, query.text, spans)
-    meaning = _meaning(memory, query, bare, chosen)
+    encoded, behind, note = _encoded(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
     question = ready(query.text, bare, people, now)
-    if meaning.encoded and memory.embedder:
-        floor, ceiling = memory.embedder.floor, memory.embedder.ceiling
-        question = replace(question, encoded=meaning.encoded, floor=floor, ceiling=ceiling)
-    return _Asked(
-        query=query,
-        question=question,
-        meaning=meaning,
-        projects=projects,
-        chosen=chosen,
-        spans=spans,
-        documents=documents,
-        now=now,
-    )
+    if encoded and (embedder := memory.embedder):
+        question = replace(question, encoded=encoded, floor=embedder.floor, ceiling=embedder.ceiling)
+    return _Asked(query, question, projects, chosen, spans, documents, now, behind, note)
 
 
-def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meaning:
-    """Embed the question and a few new records; return a note if that is not possible. An id has no meaning."""
+def _encoded(memory: Memory, query: Query, text: str, chosen: Filter) -> tuple[Encoded | None, bool, str]:
+    """Embed a question and a few new records; return its vectors, whether some records lag behind, or why it is impossible."""
     if query.words_only or query.as_of or memory.embedder is None or ULID.fullmatch(text.strip()):
-        return _Meaning()
+        return None, False, ""  # an id has no meaning
     from holdfast.verbs.search.embed import try_to_catch_up, usable  # noqa: PLC0415  numpy: only for meaning
 
     if problem := usable(memory):
-        return _Meaning(note=problem)
+        return None, False, problem
     embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
     waiting = len(vectors.waiting(memory.store, chosen.projects, CATCH_UP + 1, unfound=True))
     try:
         # A question does not wait for many, nor if a background thread is at work.
         if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():
-            try_to_catch_up(memory, limit=CATCH_UP, projects=chosen.projects)
+            try_to_catch_up(memory, limit=waiting, projects=chosen.projects)
         encoded = embedder.embed([spelled_out(text)])[0]
     except EmbedderError as problem:
-        return _Meaning(note=f"Searched by words only: {problem}")
+        return None, False, f"Searched by words only: {problem}"
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
-        return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, reader=_reader(memory), behind=waiting > 0)
-
-
-def _reader(memory: Memory) -> Classifier | None:
-    try:
-        if memory.classifier is not None:
-            memory.classifier.load()
-    except EmbedderError:  # `doctor` reports it
-        return None
-    return memory.classifier
+        return None, False, changed
+    return encoded, waiting > 0, ""
 
 
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
-    store, query = memory.store, asked.query
-    allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
-    candidates, found = search_for(memory, asked, allowed)
-    fitting = _fitting(memory, asked, candidates, found, allowed)
-    hits, looked_at, superseded = _varied(memory, asked, fitting)
-    if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
-        candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
+    query, past = asked.query, asked.question.past
+    allowed = records.numbers(memory.store, asked.chosen) if asked.chosen.narrow else None
+    for times in (1, LOOKED_AT):
+        candidates, found = search_for(memory, asked, allowed, times=times)
         fitting = _fitting(memory, asked, candidates, found, allowed)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
-    past = asked.question.past
+        if is_varied(hits, query.limit) or not any(hit.alike for hit in hits):
+            break  # else one source fills the page: look further
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
+    left_out = f"{counted(replaced, 'superseded memory')} {'was' if replaced == 1 else 'were'} left out."
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     labelled = gate.labelled(ordered, _basis(asked, candidates))
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
+    # What comes closest to a question that nothing answers; nothing, if it has nothing in common with it.
+    near = [] if fitting else _read(memory, asked, [one for one in candidates[:CLOSEST] if one.fit > 0])
     return Recalled(
         hits=tuple(packed),
         gated=max(0, len(candidates) - len(fitting)) + len(labelled) - len(telling),
         cut=cut + len(fitting) - looked_at,
-        closest=None if fitting or not candidates else _closest(memory, asked, candidates),
-        related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),
+        closest=next((record for _, record in near if _is_wanted(record, asked)), None),
+        related=tuple(_related(memory, asked, packed)),
         held=_held(memory, asked, found.idf),
-        notes=_notes(
-            f"{counted(replaced, 'superseded memory')} {'was' if replaced == 1 else 'were'} left out."
-            if replaced
-            else ""
-        ),
+        notes=(left_out,) if replaced else (),
     )
 
 
@@ -304,7 +268,7 @@ def _fitting(
     if "scar" in query.kinds:
         grades, plan = gate.SEVERE, object_of(query.text)
         unread = replace(memory, classifier=None)  # how well they fit is enough
-        rest += search_for(memory, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
+        rest += search_for(unread, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
     maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
     for one, record in _read(memory, asked, maybe):
         known = fitting.get(one.number)
@@ -316,12 +280,6 @@ def _fitting(
 def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
     """Return what the chances of candidates are based on."""
     return "read" if any(one.odds is not None for one in candidates[: gate.LEADERS]) else asked.search
-
-
-def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
-    """Return the record that comes closest to a question that none answers; None if it has nothing in common with it."""
-    near = _read(memory, asked, [one for one in candidates[:CLOSEST] if one.fit > 0])
-    return next((record for _, record in near if _is_wanted(record, asked)), None)
 
 
 def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Found:
@@ -350,11 +308,14 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
-    if asked.meaning.reader and gate.answered(evidence_for(asked, candidates, found)) >= WORTH_READING:
-        _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
-        read_leaders(memory, asked, asked.meaning.reader, candidates, found.idf)
-        candidates.sort(key=lambda one: -one.score)
-        _judge(asked, candidates, found)
+    reader = memory.classifier if asked.question.encoded else None
+    if reader and gate.answered(evidence_for(asked, candidates, found)) >= WORTH_READING:
+        with suppress(EmbedderError):  # `doctor` reports a reader that does not load
+            reader.load()
+            _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
+            read_leaders(memory, asked, reader, candidates, found.idf)
+            candidates.sort(key=lambda one: -one.score)
+            _judge(asked, candidates, found)
     return candidates, found
 
 
@@ -436,25 +397,21 @@ def _is_wanted(record: Record, asked: _Asked) -> bool:
     return record.state == "active" and (asked.chosen.starters or record.source != "starter")
 
 
-def _newer(memory: Memory, asked: _Asked, hits: Sequence[Hit]) -> list[Related]:
-    """Return the newer records that contradict hits but did not fit themselves: “moved to B” may not name what moved."""
+def _related(memory: Memory, asked: _Asked, hits: Sequence[Hit]) -> Iterator[Related]:
+    """Yield newer records that contradict hits but did not fit themselves, and on request those linked to the best hits."""
     shown = {hit.record.id for hit in hits}
     missing = {hit.contradicted_by: hit.record.id for hit in hits if hit.contradicted_by not in (*shown, "")}
-    read = (entry.record for entry in records.by_ids(memory.store, missing).values()) if missing else ()
-    newer = [record for record in read if _is_wanted(record, asked) and _is_meant(record, asked)]
-    return [Related(record=record, relation="contradicts", source=missing[record.id]) for record in newer]
-
-
-def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
-    """Return records linked to the best hits, except by `supersedes`."""
-    shown = {hit.record.id for hit in hits}
+    for record in memory.known(missing).values():  # “moved to B” may not name what moved
+        if _is_wanted(record, asked) and _is_meant(record, asked):
+            yield Related(record=record, relation="contradicts", source=missing[record.id])
+    best = [hit.record.id for hit in hits[:MOST_RELATED]]
     found: dict[str, Related] = {}
-    for source, arrows in links.others(memory.store, [hit.record.id for hit in hits[:MOST_RELATED]]).items():
+    for source, arrows in links.others(memory.store, best).items() if asked.query.related else ():
         related = [(arrow, other) for arrow, other in arrows if arrow.relation != "supersedes"]
         for arrow, other in related[:MOST_RELATED]:
             if other is not None and other.id not in shown and other.state == "active":
                 found.setdefault(other.id, Related(record=other, relation=arrow.relation, source=source))
-    return [found[one] for one in sorted(found)]
+    yield from (found[id_] for id_ in sorted(found))
 
 
 def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
@@ -496,44 +453,37 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
     """Return hits ranked by score times the weights for age, trust, severity, scope, use and branch."""
     project = memory.project if asked.query.project is None else asked.query.project
     unmerged = outside(memory, [record for _, record in found])
-    came = {about: senders_of(marks) for about, marks in data.arrivals.items()}
     hits = []
     for candidate, record in found:
-        factors = weigh(
-            record,
-            data.usage.get(record.id, Usage()),
-            project=project,
-            now=asked.now,
-            outcomes=data.outcomes.get(record.id, ()),
-            deltas=data.trust.get(record.id, ()),
-            is_about_now=asked.question.is_about_now,
-        )
-        if asked.question.asks_for_decision and record.kind == "decision":
-            factors = {**factors, "kind": DECISION}
-        if record.id in unmerged:
-            factors = {**factors, "branch": UNMERGED}
-        score = candidate.score
-        for factor in factors.values():
-            score *= factor
-        why = candidate.why | dict(factors)
-        branch = unmerged.get(record.id, "")
-        hot = record.id in data.hot and record.project in (memory.project, GLOBAL)
-        hits.append(
-            Hit(
-                record=record,
-                score=score,
-                confidence="weak",
-                why=why,
-                fit=candidate.fit,
-                chance=candidate.chance,
-                came=came.get(record.id, ""),
-                branch=branch,
-                hot=hot,
-                contradicted_by=max(
-                    (id_ for id_ in data.contradicted.get(record.id, ()) if id_ > record.id), default=""
-                ),
+        id_, score = record.id, candidate.score
+        factors = dict(
+            weigh(
+                record,
+                data.usage.get(id_, Usage()),
+                project=project,
+                now=asked.now,
+                outcomes=data.outcomes.get(id_, ()),
+                deltas=data.trust.get(id_, ()),
+                is_about_now=asked.question.is_about_now,
             )
         )
+        if asked.question.asks_for_decision and record.kind == "decision":
+            factors["kind"] = DECISION
+        if id_ in unmerged:
+            factors["branch"] = UNMERGED
+        hit = Hit(
+            record=record,
+            score=score * math.prod(factors.values()),
+            confidence="weak",
+            why=candidate.why | factors,
+            fit=candidate.fit,
+            chance=candidate.chance,
+            came=senders_of(data.arrivals.get(id_, ())),
+            branch=unmerged.get(id_, ""),
+            hot=id_ in data.hot and record.project in (memory.project, GLOBAL),
+            contradicted_by=max((other for other in data.contradicted.get(id_, ()) if other > id_), default=""),
+        )
+        hits.append(hit)
     return _ranked(hits)
 
 
@@ -561,10 +511,6 @@ def _is_meant(record: Record, asked: _Asked) -> bool:
 
 def _is_in(record: Record, scope: str) -> bool:
     return any(within(own, scope) for own in record.scopes)
-
-
-def _notes(*notes: str) -> tuple[str, ...]:
-    return tuple(note for note in notes if note)
 
 
 def needs_answer(hit: Hit) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from holdfast.engine.search.similar import holding
+from holdfast.engine.search.lexical import holding
 from holdfast.engine.views import links, records, sessions, usage
 from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
@@ -220,7 +220,7 @@ def without_crowding(memory: Memory, candidates: Sequence[Record], most: int) ->
 def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[str]]:
     """Return the outcomes of each record, declared and observed, one per session, earliest first."""
     by_session: dict[tuple[str, str], str] = {}
-    for use in sorted(usage.since(memory.store, [record.id for record in candidates], ""), key=lambda use: use.event):
+    for use in sorted(usage.uses(memory.store, [record.id for record in candidates]), key=lambda use: use.event):
         if not use.observed or (use.id, use.session) not in by_session:
             by_session[use.id, use.session] = use.outcome
     outcomes: dict[str, list[str]] = {}

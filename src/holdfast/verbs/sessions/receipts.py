@@ -23,7 +23,7 @@ from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.policy.sessions.triggers import places_of
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 
 COMMON = 0.05  # a word in a larger share of the project's records is not distinctive
 MOST_INJECTIONS = 500  # injections into one session
@@ -36,28 +36,7 @@ WHY = ("brief", "session start", "start")
 MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """One automatic injection into a session: its records, reason, cost and outcomes."""
-
-    session: str
-    at: str
-    why: str
-    tokens: int
-    ids: tuple[str, ...]
-    outcomes: tuple[str, ...] = ()
-    observed: tuple[str, ...] = ()
-
-    @property
-    def result(self) -> str:
-        """The outcome in words, as agents declared it or a rule saw it; "" if nothing is known yet."""
-        counts = Counter(IN_WORDS.get(outcome, outcome) for outcome in (*self.outcomes, *self.observed))
-        if set(counts) == {IN_WORDS["ignored"]}:
-            return "none needed"
-        return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A memory that a session got: how, on what occasion, in which words, and what followed."""
 
@@ -73,23 +52,26 @@ class Delivery:
     observed: bool = False  # a rule saw the outcome, no one reported it
 
 
-def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
-    """Return recent injections, latest first, with their outcomes."""
-    found = list[Receipt]()
+def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report]:
+    """Return recent injections, latest first: records, reason, cost, and outcomes as declared, as a rule saw them, and in words."""
+    found = []
     for event in memory.store.happened(("injected",), days_before(memory.clock.now(), days), limit):
-        ids, why = ids_in(event), str(event.data.get("why", ""))
-        uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
-        found.append(
-            Receipt(
-                session=event.about,
-                at=event.at,
-                why=why,
-                tokens=tokens_in(event),
-                ids=ids,
-                outcomes=tuple(use.outcome for use in uses if not use.observed),
-                observed=tuple(use.outcome for use in uses if use.observed),
-            )
-        )
+        ids = ids_in(event)
+        uses = [use for use in usage.uses(memory.store, session=event.about) if use.id in ids]
+        declared, seen = ([use.outcome for use in uses if use.observed == by_rule] for by_rule in (False, True))
+        counts = Counter(IN_WORDS.get(outcome, outcome) for outcome in (*declared, *seen))
+        result = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+        receipt = {
+            "session": event.about,
+            "at": event.at,
+            "why": str(event.data.get("why", "")),
+            "tokens": tokens_in(event),
+            "ids": ids,
+            "outcomes": declared,
+            "observed": seen,
+            "result": "none needed" if set(counts) == {IN_WORDS["ignored"]} else result,
+        }
+        found.append(receipt)
     return found
 
 
@@ -98,7 +80,7 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
     store = memory.store
     events = [event for verb in ("injected", "surfaced") for event in store.in_session(session, verb, MOST_INJECTIONS)]
     known = memory.known(id_ for event in events for id_ in ids_in(event) if only in ("", id_))
-    outcomes = {use.id: use for use in sorted(usage.in_session(store, session), key=lambda use: not use.observed)}
+    outcomes = {use.id: use for use in sorted(usage.uses(store, session=session), key=lambda use: not use.observed)}
     # Each injection by hooks with its occasion, the event before it: a prompt, a command or a file.
     hooks = dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]()
     for cause, hook_event in pairwise(trail.of_session(store, session)):
@@ -125,10 +107,8 @@ def delivered(
     """Return one memory of an injected text: by what it was matched, else its rank, and its own part of the text."""
     below = dropwhile(lambda line: short(record.id) not in line, text.splitlines())
     own = list(takewhile(bool, below) if channel == "action site" else islice(below, 1))
-    match, text = _match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}", "\n".join(own)
-    return Delivery(
-        session=session, at=at, record=record, ids=ids, channel=channel, occasion=occasion, match=match, text=text
-    )
+    match = _match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}"
+    return Delivery(session, at, record, ids, channel, occasion, match, "\n".join(own))
 
 
 def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Delivery]:
@@ -154,7 +134,7 @@ def _match(record: Record, channel: str, occasion: str) -> str:
 def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
     """Count the outcomes of the records that these events injected."""
     pairs = {(event.about, record_id) for event in injections for record_id in ids_in(event)}
-    uses = usage.all_since(memory.store, since)
+    uses = usage.uses(memory.store, since=since)
     return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
 
@@ -165,7 +145,7 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     only when the session is over; each is recorded once, however often the activity is read.
     """
     session = activity[0].session
-    known = {use.id for use in usage.in_session(memory.store, session)}
+    known = {use.id for use in usage.uses(memory.store, session=session)}
     injected = [event for event in activity if event.event == "Injected"]  # the first injection of each record counts
     first = {id_: event for event in reversed(injected) for id_ in texts_of(event.given.get("ids"))}
     by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
@@ -193,63 +173,41 @@ def tokens_in(event: Event) -> int:
 def _outcome(
     memory: Memory, record: Record, injection: HookEvent, activity: Sequence[HookEvent], *, ended: bool
 ) -> str | None:
-    later_texts, earlier_texts, is_done = list[str](), list[str](), False
-    for event in activity:
-        if event.event == "UserPromptSubmit":
-            earlier_texts.append(event.text)
-        elif event.event == "PreToolUse" and event.id < injection.id:
-            earlier_texts += texts_in(event.given, keys=False)
-        elif event.event in ("Stop", "SubagentStop") and event.id > injection.id:
-            later_texts.append(event.text)
-            is_done |= event.event == "Stop"
-        elif event.event == "PostToolUse" and event.id > injection.id:
-            later_texts += texts_in(event.given, keys=False)  # what the agent itself did, never what a tool returned
+    called = [event for event in activity if event.event == "PreToolUse" and event.id < injection.id]
+    after = [event for event in activity if event.id > injection.id]
+    earlier = [event.text for event in activity if event.event == "UserPromptSubmit"]
+    earlier += [text for event in called for text in texts_in(event.given, keys=False)]
+    later = [event.text for event in after if event.event in ("Stop", "SubagentStop")]
+    # What the agent itself did, never what a tool returned.
+    later += [text for one in after if one.event == "PostToolUse" for text in texts_in(one.given, keys=False)]
+    is_done = any(event.event == "Stop" for event in after)
     size, span = memory.store.size((memory.here,)), records.span(memory.here)
 
     def is_common(word: str) -> bool:
         return size >= FEW and memory.caches.frequencies.of([word], (span,), size)[word] > COMMON * size
 
     words = distinctive(record, common=is_common)
-    return outcome_of(words, record.id, later_texts, earlier_texts) or ("ignored" if ended and is_done else None)
+    return outcome_of(words, record.id, later, earlier) or ("ignored" if ended and is_done else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastBrief:
-    """What one session was given when it began."""
-
-    session: str
-    at: str
-    tokens: int
-    records: tuple[Record, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BriefChange:
-    """What is in the later of two briefs and not in the earlier, and the other way round."""
-
-    added: tuple[Record, ...] = ()
-    removed: tuple[Record, ...] = ()
-    kept: tuple[Record, ...] = ()
-
-
-def brief_given(memory: Memory, at: str) -> PastBrief | None:
+def brief_given(memory: Memory, at: str) -> Report | None:
     """Return the last brief that a session of this project got until an instant; None if there was none."""
     for event in memory.store.happened(("injected",), "", MOST_LOOKED_AT):
         session = sessions.of(memory.store, event.about) if event.at <= at and event.data.get("why") in WHY else None
         if session and session.project == memory.project:
-            given = tuple(record for record in memory.known(ids_in(event)).values() if record.state != "erased")
-            return PastBrief(session=event.about, at=event.at, tokens=tokens_in(event), records=given)
+            given = [record for record in memory.known(ids_in(event)).values() if record.state != "erased"]
+            return {"session": event.about, "at": event.at, "tokens": tokens_in(event), "records": given}
     return None
 
 
-def compare(earlier: Sequence[Record], later: Sequence[Record]) -> BriefChange:
-    """Return what changed between two briefs."""
+def compare(earlier: Sequence[Record], later: Sequence[Record]) -> dict[str, list[Record]]:
+    """Return what changed from a brief to a later one: what was added and removed, and what both have."""
     before, after = {one.id for one in earlier}, {one.id for one in later}
-    return BriefChange(
-        added=tuple(one for one in later if one.id not in before),
-        removed=tuple(one for one in earlier if one.id not in after),
-        kept=tuple(one for one in later if one.id in before),
-    )
+    return {
+        "added": [one for one in later if one.id not in before],
+        "removed": [one for one in earlier if one.id not in after],
+        "kept": [one for one in later if one.id in before],
+    }
 
 
 def known_at(memory: Memory, folder: Path, at: str) -> Memory:

@@ -100,7 +100,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     """
     if not memory.actor.session:
         raise Invalid("No active session to answer in.", hint="Start one, or name it with --session.")
-    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store, memory.actor.session)}
+    shown = {impression.id: impression.variant for impression in usage.shown(memory.store, memory.actor.session)}
     events = []
 
     def use(reply: Answer) -> Record:
@@ -150,11 +150,11 @@ def effects(
     """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
     store = memory.store
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), weight.WINDOW_DAYS)
-    impressions = (each for each in usage.shown_since(store, since) if sessions is None or each.session in sessions)
+    impressions = (each for each in usage.shown(store, since=since) if sessions is None or each.session in sessions)
     shown = Counter(impression.id for impression in impressions)
     wanted = set(shown) if ids is None else set(ids)
     outcomes, recent = defaultdict[str, Counter[str]](Counter), defaultdict[str, list[str]](list)
-    for use in usage.since(store, wanted, min(since, window)):
+    for use in usage.uses(store, wanted, since=min(since, window)):
         if sessions is not None and use.session not in sessions:
             continue
         if use.at >= since:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from holdfast.engine.views import Entry, records, signals, usage
-from holdfast.engine.views.signals import Touched
+from holdfast.engine.views import Entry, records, usage
+from holdfast.engine.views.usage import Touched
 from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Draft, Record
@@ -142,7 +142,7 @@ def _oldest_first(memory: Memory) -> list[Record]:
 
 def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     """Return threads with their stage and vitality."""
-    now, touched = memory.clock.now(), signals.touched(memory.store, [record.id for record in threads])
+    now, touched = memory.clock.now(), usage.touched(memory.store, [record.id for record in threads])
     found = []
     for record in threads:
         worked, own_class = touched.get(record.id, Touched()), record.fields.get("thread_class")
@@ -238,7 +238,7 @@ def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:
 
 def _dismissals(memory: Memory, record: Record) -> list[str]:
     """Return the ids of the events that dismissed a suggestion."""
-    return [use.event for use in usage.since(memory.store, [record.id], "") if use.outcome == "dismissed"]
+    return [use.event for use in usage.uses(memory.store, [record.id]) if use.outcome == "dismissed"]
 
 
 def _suggestion(memory: Memory, reference: str) -> Record:

@@ -11,7 +11,7 @@ from holdfast.policy.language.comparing import Part, merge
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.conflicts import settled_among
 from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.truth.compare import compare_now, same_pairs, waiting
+from holdfast.verbs.truth.contradictions import compare_now, same_pairs, waiting
 
 LARGEST = 6  # memories of one proposal
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
@@ -21,10 +21,7 @@ FAMILIES = {kind: family for family in _FAMILIES for kind in family.split()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """Records that say nearly the same, oldest first, and the text that would replace them.
-
-    `base` is the record it builds on, `added` the sentences from others.
-    """
+    """Records that say nearly the same, oldest first, and a text for all: that of `base`, and what is `added` to it."""
 
     sources: tuple[Record, ...]
     text: str
@@ -55,21 +52,18 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     settled, same = settled_among(memory, list(known)), list[tuple[str, str]]()
     for first, second in (pair for pair in pairs if active.keys() >= set(pair)):
         fits = active[first].project == memory.project and _can_merge(active[first], active[second])
-        if fits and not settled(first, second):
-            same.append((first, second))
+        same += [(first, second)] if fits and not settled(first, second) else []
     # Each member of a group says the same as every other, so that meanings do not drift along a chain.
-    alike = set(map(frozenset, same))
-    groups, home = list[list[str]](), dict[str, list[str]]()
+    alike, home = set(map(frozenset, same)), dict[str, list[str]]()
     for first, second in same:
-        group = home.get(first) or home.get(second)
-        if group is None:
-            home[first] = home[second] = group = [first, second]
-            groups.append(group)
+        if (group := home.get(first) or home.get(second)) is None:
+            home[first] = home[second] = [first, second]
             continue
         new = next((id_ for id_ in (first, second) if id_ not in home), "")
         if new and len(group) < LARGEST and all(frozenset((new, id_)) in alike for id_ in group):
             group.append(new)
             home[new] = group
+    groups = list({id(group): group for group in home.values()}.values())
     found = tuple(_proposal([active[id_] for id_ in group]) for group in groups[:limit])
     return Proposals(found=found, more=max(0, len(groups) - limit), waiting=waiting(memory))
 
@@ -106,7 +100,7 @@ def split(memory: Memory, reference: str) -> list[Record]:
 
 def _can_merge(first: Record, second: Record) -> bool:
     family = FAMILIES.get(first.kind)
-    is_own = first.source != "starter" and second.source != "starter"
+    is_own = "starter" not in (first.source, second.source)
     return is_own and family is not None and family == FAMILIES.get(second.kind) and first.project == second.project
 
 
@@ -149,6 +143,7 @@ def _draft(proposal: Proposal, text: str) -> Draft:
         name: tuple(dict.fromkeys(item for source in ordered for item in getattr(source, name)))
         for name in ("scopes", "tags", "anchors", "triggers")
     }
+    links += [Link(relation="supersedes", target=source.id) for source in ordered]
     return Draft(
         body=text,
         kind=kind,
@@ -158,7 +153,7 @@ def _draft(proposal: Proposal, text: str) -> Draft:
         visibility="private" if any(source.visibility == "private" for source in ordered) else base.visibility,
         confidence=base.confidence,
         source=base.source,
-        links=tuple(dict.fromkeys([*links, *(Link(relation="supersedes", target=source.id) for source in ordered)])),
+        links=tuple(dict.fromkeys(links)),
         extra={name: value for source in reversed(ordered) for name, value in source.extra.items()},
         **unions,
     )

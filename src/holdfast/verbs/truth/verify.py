@@ -43,10 +43,7 @@ class Checked:
 
 
 def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str, ...] | None = None) -> Record:
-    """Record that a memory was checked and still holds, with the current content of its places.
-
-    Rejected if an anchor is false. Anchors whose code moved follow it.
-    """
+    """Record that a memory was checked and still holds; rejected if an anchor is false. Anchors follow moved code."""
     record = find(memory, reference).record
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}; only an active memory can be verified.")
@@ -75,30 +72,24 @@ def check_all(memory: Memory) -> list[Checked]:
     for page in project_pages(memory):
         states = freshness(memory, page)
         for record in page:
-            state = states[record.id]
-            action, why = _advice(record, state, gone.get(record.id, ""))
+            action, why = _advice(record, states[record.id], gone.get(record.id, ""))
             command = COMMANDS[action].format(short(record.id))
-            checked.append(Checked(record=record, freshness=state, action=action, why=why, command=command))
+            checked.append(Checked(record=record, freshness=states[record.id], action=action, why=why, command=command))
     return sorted(checked, key=lambda result: list(COMMANDS).index(result.action))
 
 
 def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]:
-    reasons = "; ".join(details(state))
-    if branch:
-        return "forget", f"its branch {branch} is gone and was never merged"
-    if state.state == "missing":
-        all_gone = all(finding.state == "missing" for finding in state.findings)
-        return ("forget" if all_gone else "revise"), reasons
-    if state.state == "changed":
-        return "revise", reasons
-    if state.moved:
-        return "re-anchor", reasons
-    if state.state == "fresh":
-        return "keep", ""
-    if state.state == "unverified" and record.anchors:
-        return "verify", "the cited content was never recorded"
-    late = state.days is not None and state.days > STALE_DAYS
-    return ("verify", f"checked {state.days:.0f} days ago") if late else ("keep", "")
+    reasons, days = "; ".join(details(state)), state.days or 0.0
+    is_gone = state.state == "missing" and all(finding.state == "missing" for finding in state.findings)
+    advice: tuple[tuple[object, Action, str], ...] = (
+        (branch, "forget", f"its branch {branch} is gone and was never merged"),
+        (is_gone, "forget", reasons),
+        (state.state in ("missing", "changed"), "revise", reasons),
+        (state.moved, "re-anchor", reasons),
+        (state.state == "unverified" and record.anchors, "verify", "the cited content was never recorded"),
+        (state.state != "fresh" and days > STALE_DAYS, "verify", f"checked {days:.0f} days ago"),
+    )
+    return next(((action, why) for applies, action, why in advice if applies), ("keep", ""))
 
 
 def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterator[Sequence[Record]]:
@@ -171,20 +162,14 @@ def check_change(
     stored = [record for record in team if record.id not in in_files]
     records = [_with_base(memory, record, base) for record in (*current, *stored)]
     states = freshness(memory, records)
-    broken = [
-        replace(found, file=files.get(record.id, ""))
-        for record in records
-        if (found := _falsified(memory, record, states[record.id], base))
-    ]
-    unread = [item for item in committed if item.unread]
-    broken += [
-        Falsified(record=item.before, why=(f"its file cannot be read: {item.unread}",), file=item.file)
-        for item in unread
-        if item.before
-    ]
+    judged = (_falsified(memory, record, states[record.id], base) for record in records)
+    broken = [replace(found, file=files.get(found.record.id, "")) for found in judged if found]
+    lost = ((item, item.before) for item in committed if item.unread)
+    why = "its file cannot be read: {}"
+    broken += [Falsified(record=old, why=(why.format(item.unread),), file=item.file) for item, old in lost if old]
     none = "No team memory was found, neither in .holdfast/memories at the base nor in the store."
     notes = [] if records or committed else [none]
-    notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
+    notes += [f"{item.file} was not checked: {item.unread}" for item in committed if item.unread and not item.before]
     # What the change does to the files of memories: its author may be anyone.
     done, deleted = Counter[str](), list[str]()
     for item in (item for item in committed if not item.unread and item.before != item.now):
@@ -215,7 +200,6 @@ def _with_base(memory: Memory, record: Record, base: str) -> Record:
 
 
 def _falsified(memory: Memory, record: Record, now: Freshness, base: str) -> Falsified | None:
-    """Return what is wrong now and was not at the base."""
     if not now.problems:
         return None
     before = freshness_of(record, memory.checkout.snapshot(places_of(record), at=base), memory.clock.now())

@@ -2,9 +2,10 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
@@ -12,7 +13,6 @@ from holdfast.engine.raw import counters, trail
 from holdfast.engine.recovery import backup
 from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
-from holdfast.engine.store import Progress
 from holdfast.engine.views import records, usage, vectors
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
 from holdfast.model.event import Event
@@ -20,9 +20,9 @@ from holdfast.model.ids import days_before
 from holdfast.model.ports import Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted
-from holdfast.policy.ranking.retention import CAPS, DAYS, outlived
+from holdfast.policy.ranking.vitality import CAPS, DAYS, outlived
 from holdfast.verbs.capture.trail import SET_ASIDE
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.hot import cool, hot_ids
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
@@ -35,32 +35,6 @@ DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
 MOST_AUDITED = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """What the store contains, and its state."""
-
-    place: str
-    project: str
-    here: int
-    everywhere: int
-    pending: int
-    retired: int
-    projects: int
-    events: int
-    bytes: int
-    embedder: str
-    lagging: int
-    trail_events: int = 0  # events in the trail
-    waiting: int = 0  # sessions not processed yet
-    spooled: int = 0  # files of hooks not drained yet
-    injected: int = 0  # tokens injected in the last 7 days
-    receipts: int = 0  # number of injections
-    arrived: int = 0  # memories of this project with something in quarantine
-    became: Mapping[str, int] = field(default_factory=dict)  # outcomes of what was injected
-    note: str = ""
-    elsewhere: tuple[str, ...] = ()  # sentences about memories of this checkout under other identities
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """A check of the doctor; an empty `fix` means that all is well."""
@@ -70,39 +44,38 @@ class Check:
     fix: str = ""
 
 
-def status(memory: Memory) -> Status:
-    """Return what the store contains."""
+def status(memory: Memory) -> Report:
+    """Return what the store contains, and its state."""
     store, week = memory.store, days_before(memory.clock.now(), 7)
     events, waiting = trail.size(store)
     recent = store.happened(("injected",), week, 10_000)
-    quarantined = records.Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
-    return Status(
-        place=store.db.place,
-        project=memory.project,
-        here=records.counted(store, records.Filter(projects=(memory.here,))),
-        everywhere=records.counted(store, records.Filter()),
-        pending=records.counted(store, records.Filter(states=("pending",))),
-        retired=records.counted(store, records.Filter(states=("retired",))),
-        projects=len([name for name, count in store.projects().items() if name and count]),
-        events=store.counted(),
-        bytes=store.db.size,
-        embedder=memory.embedder.name if memory.embedder else "none",
-        lagging=vectors.lag(store),
-        trail_events=events,
-        waiting=waiting,
-        spooled=len(list((store.folder / "spool").glob("*.json"))) if store.folder else 0,
-        injected=sum(map(tokens_in, recent)),
-        receipts=len(recent),
-        arrived=records.counted(store, quarantined),
-        became=outcomes_of(memory, recent, week),
-        note=usable(memory),
-        elsewhere=tuple(saved_elsewhere(memory)),
-    )
 
+    def counted_in(**chosen: Any) -> int:
+        return records.counted(store, records.Filter(**chosen))
 
-def rebuild_views(memory: Memory, progress: Progress) -> int:
-    """Rebuild every view except vectors from the journal; return the number of records."""
-    return memory.store.rebuild(progress=progress)
+    return {
+        "place": store.db.place,
+        "project": memory.project,
+        "here": counted_in(projects=(memory.here,)),
+        "everywhere": counted_in(),
+        "pending": counted_in(states=("pending",)),
+        "retired": counted_in(states=("retired",)),
+        "projects": len([name for name, count in store.projects().items() if name and count]),
+        "events": store.counted(),
+        "bytes": store.db.size,
+        "embedder": memory.embedder.name if memory.embedder else "none",
+        "lagging": vectors.lag(store),
+        "trail_events": events,
+        "waiting": waiting,  # sessions not processed yet
+        "spooled": len(list((store.folder / "spool").glob("*.json"))) if store.folder else 0,  # files of hooks
+        "injected": sum(map(tokens_in, recent)),  # tokens in the last 7 days
+        "receipts": len(recent),
+        # memories of this project with something in quarantine
+        "arrived": counted_in(projects=store.homes(memory.project), states=(), separate=True, waits=True),
+        "became": outcomes_of(memory, recent, week),  # outcomes of what was injected
+        "note": usable(memory),
+        "elsewhere": saved_elsewhere(memory),  # memories of this checkout under other identities
+    }
 
 
 def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
@@ -151,7 +124,7 @@ def examine(memory: Memory) -> Iterator[Check]:
     elif problem := usable(memory):
         yield Check("vectors", problem, "holdfast store rebuild vectors")
     else:
-        yield Check("vectors", f"{lag} records have none yet; recall catches up automatically" if lag else "up to date")
+        yield Check("vectors", f"{lag} records wait for new ones and are found without them" if lag else "up to date")
     # Events that could not be used, and hooks that failed.
     folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
     failures = counters.failures(memory.store, counters.KEPT_FAILURES)
@@ -174,7 +147,6 @@ def _works(name: str, part: Embedder | Classifier | None, probe: Callable[[], ob
 
 
 def _locks(file: Path) -> Check:
-    """Check that locks work between processes, and the kind of file system."""
     kind, move = file_system_of(file.parent), "move the store to a local disk and set HOLDFAST_HOME"
     try:
         problem = problem_with_locks(file.parent)
@@ -190,18 +162,7 @@ def _locks(file: Path) -> Check:
 # Maintenance.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upkeep:
-    """What maintenance did, or would do."""
-
-    retired: tuple[Record, ...] = ()
-    cooled: tuple[Record, ...] = ()
-    bytes_before: int = 0
-    bytes_after: int = 0
-    dry_run: bool = False
-
-
-def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
+def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Report:
     """Retire unused records past their retention, trim the hot set and free space. Nothing is deleted."""
     old, retired, now, hot = list[Record](), list[Event](), memory.clock.now(), hot_ids(memory)
     for kind, days in DAYS.items() if retiring else ():
@@ -211,14 +172,13 @@ def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) ->
             if record.id not in hot and (place >= CAPS[kind] or outlived(record, used.get(record.id), now)):
                 old.append(record)
                 retired.append(memory.event("retired", record.id, data={"reason": why}, after=record.head))
-    before = memory.store.db.size
-    if dry_run:
-        return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
-    if retired:
+    before, cooled = memory.store.db.size, list[Record]()
+    if not dry_run:
         memory.commit(retired)
-    cooled = tuple(cool(memory))
-    memory.store.db.compact()
-    return Upkeep(retired=tuple(old), cooled=cooled, bytes_before=before, bytes_after=memory.store.db.size)
+        cooled = cool(memory)
+        memory.store.db.compact()
+    done = {"retired": old, "cooled": cooled, "bytes_before": before, "bytes_after": memory.store.db.size}
+    return done | {"dry_run": dry_run}
 
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
@@ -239,23 +199,19 @@ def removals(memory: Memory) -> list[Event]:
 # Backups and recovery: these verbs work on closed files.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackedUp:
-    """A backup that was made, and the older ones that were removed for it."""
+def back_up_store(
+    store: Path, file: Path | None, *, keep: int | None, now: str
+) -> tuple[Path, JournalMark, list[Path]]:
+    """Copy a store to a file, or into its folder of backups, where only so many are kept if asked.
 
-    file: Path
-    mark: JournalMark
-    removed: list[Path]
-
-
-def back_up_store(store: Path, file: Path | None, *, keep: int | None, now: str) -> BackedUp:
-    """Copy a store to a file, or into its folder of backups, where only so many are kept if asked."""
+    Return the backup, its mark, and the older ones that were removed for it.
+    """
     folder = store.parent / backup.FOLDER
     target = file or folder / f"{backup.NAMED}{now}.db"
     mark = back_up(store, target)
     if file:
         backup.note_elsewhere(store.parent, target)
-    return BackedUp(file=target, mark=mark, removed=backup.rotate(folder, keep, target) if keep else [])
+    return target, mark, backup.rotate(folder, keep, target) if keep else []
 
 
 def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:

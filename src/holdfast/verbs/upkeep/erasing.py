@@ -28,7 +28,7 @@ from holdfast.model.fold import fold_all, scrub
 from holdfast.model.foreign_json import with_texts
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
-from holdfast.model.replica import ReplicaUpdate
+from holdfast.model.replica import ReplicaUpdate, Scrubbed
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, find, untagged
 from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, redactions
@@ -233,7 +233,7 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         for events in histories
         if (record := fold_all(events))
     ]
-    copies = memory.copies(updates, is_outdated)
+    copies = memory.copies(updates, is_outdated) if memory.copies else Scrubbed()
     reached.update(copies.reached)
     for sweep in swept:
         reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in sweep.rows.items()})

@@ -1,19 +1,20 @@
 """Reports on what a store holds and how well it serves: the health of a project, recalls and outcomes by day, counters."""
 
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
+from itertools import chain
 
 from holdfast.engine.raw import counters, outputs, trail
-from holdfast.engine.raw.counters import Failure
-from holdfast.engine.views import labels, links, queries, records, sessions, signals, usage
+from holdfast.engine.views import labels, links, queries, records, sessions, usage
 from holdfast.model.ids import days_before, short
 from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
@@ -86,10 +87,12 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     store, here = memory.store, memory.here
     before = days_before(memory.clock.now(), days)
     total, troubles = queries.tally(store, here, before)
-    some = {name: min(ROWS, count) for name, count in troubles.items()}
-    ids = {name: queries.ids_of(store, name, here, before, most) if most else () for name, most in some.items()}
+    ids = {
+        name: queries.ids_of(store, name, here, before, min(ROWS, count)) if count else ()
+        for name, count in troubles.items()
+    }
     corrected = dict(queries.heavy(store, here, HEAVY, ROWS))
-    known = memory.known((*corrected, *(id_ for each in ids.values() for id_ in each)))
+    known = memory.known(chain(corrected, *ids.values()))
     samples: dict[str, Sample] = {
         name: Sample(total=troubles[name], records=tuple(known[id_] for id_ in each if id_ in known))
         for name, each in ids.items()
@@ -150,70 +153,37 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
     return [Typo(scope=name, meant=meant) for name in rare for meant in get_close_matches(name, common, 1, ALIKE)]
 
 
-# What recalls cost and whether they helped.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
-    """The cost of recent recalls, and whether they helped. Declared outcomes were reported, observed ones detected by a rule."""
-
-    sessions: int
-    recalls: int
-    empty: int
-    tokens: int
-    shown: int
-    declared: dict[str, int]
-    observed: dict[str, int]
-
-    @property
-    def helped(self) -> float:
-        """The share of returned results that were reported as helpful."""
-        return self.declared.get("applied", 0) / self.shown if self.shown else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
-    """Counters: the hot set, steps between memories, background work and its last failures."""
-
-    hot: dict[str, int]
-    recalls: int
-    writes: int
-    outputs: int  # stored for mining
-    steps: int
-    steps_taken: int
-    tallies: dict[str, int]
-    failures: tuple[Failure, ...] = ()
-
-
-def quality(memory: Memory, *, days: float = 30) -> Quality:
-    """Return the cost of recent recalls and whether they helped."""
+def quality(memory: Memory, *, days: float = 30) -> Report:
+    """Return the cost of recent recalls and whether they helped: outcomes that were reported, and those that a rule saw."""
     store, since = memory.store, days_before(memory.clock.now(), days)
-    costs, uses = usage.costs_since(store, since), usage.all_since(store, since)
-    return Quality(
-        sessions=len(costs),
-        recalls=sum(cost.recalls for cost in costs),
-        empty=sum(cost.empty for cost in costs),
-        tokens=sum(cost.tokens for cost in costs),
-        shown=len(usage.shown_since(store, since)),
-        declared=dict(Counter(use.outcome for use in uses if not use.observed)),
-        observed=dict(Counter(use.outcome for use in uses if use.observed)),
-    )
+    costs, uses = usage.costs_since(store, since), usage.uses(store, since=since)
+    declared, shown = Counter(use.outcome for use in uses if not use.observed), len(usage.shown(store, since=since))
+    return {
+        "sessions": len(costs),
+        "recalls": sum(cost.recalls for cost in costs),
+        "empty": sum(cost.empty for cost in costs),
+        "tokens": sum(cost.tokens for cost in costs),
+        "shown": shown,
+        "declared": dict(declared),
+        "observed": dict(Counter(use.outcome for use in uses if use.observed)),
+        "helped": declared["applied"] / max(1, shown),  # the share of results that were reported as helpful
+    }
 
 
-def metrics(memory: Memory) -> Metrics:
-    """Return all counters."""
+def metrics(memory: Memory) -> Report:
+    """Return the counters: the hot set, steps between memories, background work and its last failures."""
     store = memory.store
-    different, taken = signals.steps_counted(store)
-    return Metrics(
-        hot=signals.heat_counts(store),
-        recalls=store.counted(verb="surfaced"),
-        writes=store.counted(verb="recorded"),
-        outputs=outputs.counted(store, memory.here),
-        steps=different,
-        steps_taken=taken,
-        tallies=counters.totals(store, ""),
-        failures=tuple(counters.failures(store)),
-    )
+    different, taken = usage.steps_counted(store)
+    return {
+        "hot": usage.heat_counts(store),
+        "recalls": store.counted(verb="surfaced"),
+        "writes": store.counted(verb="recorded"),
+        "outputs": outputs.counted(store, memory.here),  # stored for mining
+        "steps": different,
+        "steps_taken": taken,
+        "tallies": counters.totals(store, ""),
+        "failures": counters.failures(store),
+    }
 
 
 # The whole store: its projects, and what happened day by day.
@@ -243,7 +213,7 @@ class Timing:
 ByDay = Mapping[str, Counter[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Days:
     """Counts by day, including days without any. Every mapping goes from a day to counts by name."""
 
@@ -276,7 +246,7 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
     own = None
     if not everywhere:
         own = {session.id for session in sessions.page(store, memory.project, limit=100_000, since=since[:10])}
-    uses = usage.all_since(store, since)
+    uses = usage.uses(store, since=since)
     recalls, tokens = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     used = {(use.session, use.id) for use in uses if use.outcome in USED}
     for event in store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
@@ -296,16 +266,8 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
             observed += 1
         else:
             outcomes[_day(use.at, zone)][use.outcome] += 1
-    kept, measured = _kept(memory, since, zone, everywhere=everywhere), tuple(timings(memory))
-    return Days(
-        days=dates,
-        kept=kept,
-        recalls=dict(recalls),
-        tokens=dict(tokens),
-        outcomes=dict(outcomes),
-        observed=observed,
-        timings=measured,
-    )
+    kept = _kept(memory, since, zone, everywhere=everywhere)
+    return Days(dates, kept, recalls, tokens, outcomes, observed, tuple(timings(memory)))
 
 
 def saved_by_day(
@@ -314,7 +276,7 @@ def saved_by_day(
     """Return how many records were saved on each of the last days, oldest first, observations included."""
     dates = _dates(memory, days, zone)
     kept = _kept(memory, start_of_day(dates[0], zone), zone, everywhere=everywhere)
-    return {day: kept[day].total() if day in kept else 0 for day in dates}
+    return {day: kept[day].total() for day in dates}
 
 
 def start_of_day(date: str, zone: tzinfo | None) -> str:
@@ -329,13 +291,15 @@ def timings(memory: Memory) -> list[Timing]:
     times = defaultdict[str, list[float]](list)
     for entry in trail.before(memory.store, "~", MOST_TIMED):
         if entry.took_ms and entry.event != "Injected":
-            times[entry.event].append(entry.took_ms)
-    found = []
-    for event, durations in sorted(times.items()):
-        ordered, count = sorted(durations), len(durations)
-        p50, p95 = (ordered[min(count - 1, int(count * share))] for share in (0.5, 0.95))
-        found.append(Timing(event=event, times=count, p50=p50, p95=p95))
-    return found
+            insort(times[entry.event], entry.took_ms)
+
+    def at(durations: list[float], share: float) -> float:
+        return durations[min(len(durations) - 1, int(len(durations) * share))]
+
+    return [
+        Timing(event=event, times=len(durations), p50=at(durations, 0.5), p95=at(durations, 0.95))
+        for event, durations in sorted(times.items())
+    ]
 
 
 def _dates(memory: Memory, days: int, zone: tzinfo | None) -> tuple[str, ...]:
@@ -348,9 +312,8 @@ def _day(at: str, zone: tzinfo | None) -> str:
 
 
 def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> ByDay:
-    numbers = None if everywhere else (memory.here,)
     kept = defaultdict[str, Counter[str]](Counter)
-    chosen = records.Filter(projects=numbers, since=since, states=())
+    chosen = records.Filter(projects=None if everywhere else (memory.here,), since=since, states=())
     for minute, kind, count in records.tallied(memory.store, chosen, records.MINUTE, "kind"):
         kept[_day(f"{minute}Z", zone)][kind] += count
-    return dict(kept)
+    return kept

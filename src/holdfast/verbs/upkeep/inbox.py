@@ -13,11 +13,11 @@ from holdfast.model.fold import REJECTED
 from holdfast.model.ids import days_before
 from holdfast.model.patterns import tables
 from holdfast.model.record import Record
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.admission.admit import Waivers, explain
 from holdfast.policy.freshness import NewValue, details, new_value, wrong_claims
 from holdfast.verbs.capture import mining
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, Report, find, is_reference
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import TEXT, recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, freshness, is_here, lost, snapshot_of
@@ -332,12 +332,12 @@ def ranges(counts: Mapping[Name, int], start: int, end: int) -> Iterator[tuple[N
 
 def _report(memory: Memory, record: Record) -> str:
     """Return who reported a record wrong, and what they said."""
-    report = next((use for use in uses_of(memory, record.id, limit=20) if use.outcome == "contradicted"), None)
-    return f" by {report.by}{f': {report.said}' if report.said else ''}" if report else ""
+    report = next((use for use in uses_of(memory, record.id, limit=20) if use["outcome"] == "contradicted"), None)
+    return " by " + ": ".join(filled(report["by"], report["said"])) if report else ""
 
 
 def _tally(memory: Memory) -> Mapping[Trouble, int]:
-    return queries.tally(memory.store, memory.here, days_before(memory.clock.now(), DAYS)).troubles
+    return queries.tally(memory.store, memory.here, days_before(memory.clock.now(), DAYS))[1]
 
 
 # What decisions do.
@@ -389,12 +389,12 @@ def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> R
     return resolve(memory, newer, older, how, keep=item.ids[kept], note=given.reason)
 
 
-def _judge(decided: Callable[..., quarantine.Decided], author: bool, memory: Memory, item: Item, _: Given) -> str:
+def _judge(decided: Callable[..., Report], author: bool, memory: Memory, item: Item, _: Given) -> str:
     """Accept or reject a quarantined change, or its author."""
     sender = quarantine.address(item.author) or item.author
     done = decided(memory, [sender if author else item.record.id])
-    named = ", ".join(done.authors) or find(memory, done.records[0]).record.title
-    return f"{done.verdict.capitalize()}: {named}"
+    named = ", ".join(done["authors"]) or find(memory, done["records"][0]).record.title
+    return f"{done['verdict'].capitalize()}: {named}"
 
 
 _FOUND: Mapping[str, Callable[[Memory, int, int, int], Waiting]] = {

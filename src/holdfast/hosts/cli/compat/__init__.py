@@ -8,8 +8,7 @@ from typing import Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import opened
-from holdfast.hosts.cli.commands import Entry, read
+from holdfast.hosts.cli.command import Entry, opened, read
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 
@@ -69,8 +68,8 @@ def alias(entry: Entry) -> click.Command:
             click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
         run(*ours)
 
-    ours = f"This is `holdfast {entry.module[1:]}`, and takes its options too."
-    return passing(pass_on, entry.path.split()[-1], help=f"{entry.line}\n\n{ours}", epilog=entry.epilog)
+    meaning = f"{entry.line}\n\nThis is `holdfast {entry.module[1:]}`, and takes its options too."
+    return passing(pass_on, entry.path.split()[-1], help=meaning, epilog=entry.epilog)
 
 
 def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -100,13 +99,13 @@ def gitmem_init_command(
 ) -> None:
     from holdfast.compose.settings import name_project
     from holdfast.hosts.cli.setup import look_around
+    from holdfast.hosts.hooks.places import checkout_root
     from holdfast.hosts.setup.clients import installed
-    from holdfast.hosts.setup.machine import project_root
 
     if not clients and not installed(look_around().machine):  # its own init writes the files of this client
         clients = ("claude-code",)
     if project and not dry_run:
-        folder = project_root(Path.cwd())
+        folder = Path(checkout_root(str(Path.cwd())))
         click.echo(f"{folder} is the project {project} from now on ({name_project(folder, project)}).")
     wanted = ("init", "--project", "--surface", "gitmem", "--instructions", "--gitignore")
     run(*wanted, client=clients, yes=yes, dry_run=dry_run)
@@ -145,13 +144,13 @@ def captured(words: Sequence[str]) -> tuple[str, ...]:
     return ("remember", "--kind", NAMESPACES.get(namespace, "learning"), *title, "--", content or summary)
 
 
-def _test_secret(words: tuple[str, ...]) -> None:
+def _secrets_in(text: str) -> str:
     from holdfast.policy.secrets.find import find_secrets
 
-    found = find_secrets(" ".join(words))
-    click.echo(f"A secret ({', '.join(sorted({secret.name for secret in found}))})." if found else "Not a secret.")
+    names = sorted({secret.name for secret in find_secrets(text)})
+    return f"A secret ({', '.join(names)})." if names else "Not a secret."
 
 
 capture_command = passing(lambda words: run(*captured(words)))
 secrets_allowlist_command = passing(lambda words: click.echo(ALLOWLIST))  # noqa: ARG005  click passes words by name
-test_secret_command = passing(_test_secret)
+test_secret_command = passing(lambda words: click.echo(_secrets_in(" ".join(words))))

@@ -8,14 +8,13 @@ from typing import Any
 import click
 
 from holdfast.compose.adapters import bettermemory_document
-from holdfast.hosts.cli.command import Result
+from holdfast.hosts.cli.command import Printed, Result, wants_json
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page, print_json
 from holdfast.hosts.cli.setup import look_around
 from holdfast.hosts.setup.apply import snippet
-from holdfast.hosts.setup.clients import CLIENTS, instructions, stdio
-from holdfast.hosts.setup.edits import Member
-from holdfast.hosts.setup.plan import file_of
+from holdfast.hosts.setup.clients import CLIENTS, file_of, instructions, stdio
+from holdfast.hosts.setup.edits import Entry
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.scope import check_scopes, project_of_remote
@@ -34,14 +33,12 @@ def bettermemory_command() -> None:
     run("mcp", "--surface", NAME)
 
 
-def init_command(
-    *, client: str | None = None, print_only: bool = False, with_addendum: bool = False, as_json: bool = False
-) -> Result:
-    if client and not print_only and not as_json:
+def init_command(*, client: str | None = None, print_only: bool = False, with_addendum: bool = False) -> Result:
+    if client and not print_only and not wants_json():
         run("init", "--client", client, "--surface", NAME, "--yes")
         return None
     here = look_around()
-    entry = Member(path=("mcpServers", NAME), value=stdio(replace(here.made, surfaces=(NAME,))))
+    entry = Entry(path=("mcpServers", NAME), value=stdio(replace(here.made, surfaces=(NAME,))))
     files = {one.name: str(file) for one in CLIENTS if (file := file_of(one.server, "user", here.machine))}
     there = {name: "✓" if Path(path).exists() else " " for name, path in files.items() if client in (None, name)}
     lines = [snippet([entry]), *(f"[{sign}] {name}: {files[name]}" for name, sign in there.items())]
@@ -50,9 +47,9 @@ def init_command(
     return value, lambda: click.echo("\n".join(lines))
 
 
-def doctor_command(*, as_json: bool = False) -> None:
+def doctor_command() -> Printed:
     try:
-        run("doctor", json=as_json)
+        run("doctor", json=wants_json())
     except HoldfastError:  # `doctor` printed it
         raise click.exceptions.Exit(FAILED) from None
     except click.exceptions.Exit as end:
@@ -119,7 +116,7 @@ def origin_command(
     pairs += [("", remote(repo))] if repo else []
     for scope, project in pairs:
         try:
-            count = len(move(memory, "", project, scope=scope, dry_run=dry_run).records)
+            count = len(move(memory, "", project, scope=scope, dry_run=dry_run)["records"])
         except NotFound:
             count = 0
         verb, of = "Would move" if dry_run else "Moved", f" of {scope}" if scope else ""

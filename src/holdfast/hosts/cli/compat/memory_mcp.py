@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Inner, Result, opened
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.values import LONGEST_STDIN
@@ -18,12 +18,10 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import start_over
 
 
-@command(json=True)
-def memory_mcp_command() -> None:
+def memory_mcp_command() -> Result:
     raise click.exceptions.NoArgsIsHelpError(click.get_current_context())
 
 
-@command(json=False)
 def bootstrap_command(
     *,
     root: str = ".",
@@ -32,24 +30,17 @@ def bootstrap_command(
     tags: tuple[str, ...] = (),
     promote: bool = True,
     quiet: bool = False,
-) -> Result:
+) -> Inner:
     if not Path(root).is_dir():
         raise Invalid(f"There is no folder {root}.")
     os.chdir(root)  # the documents of a project belong to that project
-    asked = {
-        "root_path": ".",
-        "file_patterns": files,
-        "memory_type": memory_type,
-        "tags": tags,
-        "promote_to_hot": promote,
-    }
+    asked = {"root_path": ".", "file_patterns": files, "memory_type": memory_type, "tags": tags}
     with opened() as memory:
-        done = ROWS["bootstrap_project"].run(memory, asked, TERMS)
+        done = ROWS["bootstrap_project"].run(memory, asked | {"promote_to_hot": promote}, TERMS)
     return done, "" if quiet else done["message"]
 
 
-@command(json=False)
-def log_output_command(memory: Memory, *, content: str | None = None, file: Path | None = None) -> Result:
+def log_output_command(memory: Memory, *, content: str | None = None, file: Path | None = None) -> Inner:
     if content is None:
         with open_regular(file) if file else sys.stdin.buffer as source:
             content = source.read(LONGEST_STDIN).decode(errors="replace")
@@ -58,21 +49,18 @@ def log_output_command(memory: Memory, *, content: str | None = None, file: Path
     return {"success": bool(kept), "characters": kept}, text
 
 
-@command(json=False)
-def run_mining_command(memory: Memory, *, hours: int = 24) -> Result:  # noqa: ARG001
+def run_mining_command(memory: Memory, *, hours: int = 24) -> Inner:  # noqa: ARG001
     done = ROWS["run_mining"].run(memory, {}, TERMS)
     names = ("outputs_processed", "patterns_found", "new_patterns", "updated_patterns", "auto_approved")
     return done, "\n".join(f"{name.replace('_', ' ').capitalize()}: {done[name]}" for name in names)
 
 
-@command(json=False)
-def status_command(memory: Memory) -> Result:
+def status_command(memory: Memory) -> Inner:
     counts, cache = (ROWS[name].run(memory, {}, TERMS) for name in ("memory_stats", "hot_cache_status"))
     return {**counts, "hot_cache": cache}, page("memory_mcp_status", counts, cache)
 
 
-@command(json=False)
-def db_rebuild_vectors_command(memory: Memory, *, batch_size: int = 100, clear_only: bool = False) -> Result:  # noqa: ARG001
+def db_rebuild_vectors_command(memory: Memory, *, batch_size: int = 100, clear_only: bool = False) -> Inner:  # noqa: ARG001
     has_vectors = memory.embedder is not None
     if has_vectors and not clear_only:
         run("store", "rebuild", "vectors")

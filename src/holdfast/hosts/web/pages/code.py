@@ -1,7 +1,7 @@
 """The code: a treemap of the repository coloured by whether what is known still holds, each file, and what is around a memory or file."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -60,9 +60,7 @@ class Folder:
     def cited(self) -> list[Citation]:
         """What cites it, each memory once with its worst state, the worst first."""
         rank = list(LEGEND).index
-        chosen: dict[str, Citation] = {}
-        for one in sorted(self.citations, key=lambda one: rank(one.state)):
-            chosen[one.record.id] = one
+        chosen = {one.record.id: one for one in sorted(self.citations, key=lambda one: rank(one.state))}
         return sorted(chosen.values(), key=lambda one: -rank(one.state))
 
     @property
@@ -91,31 +89,24 @@ class Tile(NamedTuple):
         """True if its name fits."""
         return self.width >= LEAST_LABEL[0] and self.height >= LEAST_LABEL[1]
 
-    @property
-    def roomy(self) -> bool:
-        """True if what is inside it is drawn too."""
-        return self.width > 3 * LEAST_LABEL[0] and self.height > 4 * HEAD and not self.folder.is_file and not self.inner
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line of source, the citations that begin there, and the state of the citation it belongs to."""
+class Line(NamedTuple):
+    """A line of source, the citations that begin there, the state of its citation, and whether one is near."""
 
     number: int
     text: str
-    citations: tuple[Citation, ...] = ()
-    state: str = ""
-    near: bool = True  # to what is cited
+    citations: Sequence[Citation]
+    state: str
+    near: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+class Branch(NamedTuple):
     """Some neighbours of a memory or file: by which relation, or the file that they cite as well."""
 
     label: str
+    records: Sequence[Record] = ()
     path: str = ""
-    records: tuple[Record, ...] = ()
-    files: tuple[str, ...] = ()
+    files: Sequence[str] = ()
 
 
 def _known(ask: Ask) -> Knowledge:
@@ -150,7 +141,6 @@ _DEFINED = re.compile(  # after a word that defines, before the block of a funct
 
 
 def _rows(ask: Ask) -> list[render.Row]:
-    """Return a row for each citation inside the folder."""
     cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)
     return render.table(cited, "anchor state id=record.id title=record.title")
 
@@ -166,26 +156,17 @@ def _map(ask: Ask) -> dict[str, Any]:
     tiles = list[Tile]()
     for tile in treemap(folders, size, 0, 0, WIDTH, HEIGHT):
         tiles.append(tile)
-        if tile.roomy:  # what is directly inside it is drawn too
+        if tile.width > 3 * LEAST_LABEL[0] and tile.height > 4 * HEAD and not tile.folder.is_file:
+            # What is directly inside it is drawn too.
             room = (tile.x + 3, tile.y + HEAD, tile.width - 6, tile.height - HEAD - 3)
             inside = treemap(folders_in(known, tile.folder.path), size, *room)
             tiles += (one._replace(inner=True) for one in inside)
-    return {
-        "known": known,
-        "as_of": ask.text("as_of")[:10],
-        "folder": here,
-        "parents": [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)],
-        "size": size,
-        "sizes": SIZES,
-        "tiles": tiles,
-        "width": WIDTH,
-        "height": HEIGHT,
-        "legend": LEGEND,
-        "most": MOST_OPEN,
-        "folders": sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED],
-        "not_listed": max(0, len(folders) - MOST_LISTED),
-        "cited": here.cited[:MOST_LISTED],
-    }
+    parents = [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)]
+    listed = sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED]
+    shown = {"known": known, "as_of": ask.text("as_of")[:10], "folder": here, "parents": parents}
+    shown |= {"size": size, "sizes": SIZES, "tiles": tiles, "width": WIDTH, "height": HEIGHT, "legend": LEGEND}
+    shown |= {"folders": listed, "not_listed": max(0, len(folders) - MOST_LISTED)}
+    return shown | {"cited": here.cited[:MOST_LISTED], "most": MOST_OPEN}
 
 
 @render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
@@ -204,16 +185,15 @@ def folders_in(known: Knowledge, at: str) -> list[Folder]:
 
 
 def _direct(known: Knowledge, at: str) -> list[Folder]:
-    """Return the folders and files directly inside a folder."""
     start = f"{at}/" if at else ""
-    files, cited, leaves = Counter[str](), dict[str, list[Citation]](), set[str]()
+    files, cited, leaves = Counter[str](), defaultdict[str, list[Citation]](list), set[str]()
     every = (*((path, (), 1) for path in known.files or ()), *((path, some, 0) for path, some in known.cited.items()))
     for path, citations, count in every:
         if path.startswith(start):
             name = path[len(start) :].partition("/")[0]
             leaves |= {name} if start + name == path else set()
             files[name] += count
-            cited.setdefault(name, []).extend(citations)
+            cited[name].extend(citations)
     return [
         Folder(path=start + name, files=files[name], citations=tuple(cited[name]), is_file=name in leaves)
         for name in sorted(cited)
@@ -261,13 +241,8 @@ def _file(ask: Ask) -> dict[str, Any]:
     cited = citations_of(ask.memory, path)
     lines, problem = source_of(ask.memory, path)
     folder, _, name = path.rpartition("/")
-    shown = {
-        "path": path,
-        "folder": folder,
-        "parts": parts_of(render.coloured("\n".join(lines), path) if lines else [], cited),
-        "problem": problem,
-        "cited": cited,
-    }
+    parts = parts_of(render.coloured("\n".join(lines), path) if lines else [], cited)
+    shown = {"path": path, "folder": folder, "parts": parts, "problem": problem, "cited": cited}
     return shown | {"title": name or "File"}
 
 
@@ -275,8 +250,7 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
     """Return the lines of a tracked file, with secrets masked, or the reason why they cannot be shown."""
     if not is_here(memory, memory.project):
         return [], "The checkout of this project is not here; only what cites the file is known."
-    tracked = memory.checkout.files()
-    top = memory.checkout.top().resolve()
+    tracked, top = memory.checkout.files(), memory.checkout.top().resolve()
     file = (top / path).resolve()
     if not path or not file.is_relative_to(top) or (tracked is not None and path not in tracked):
         hint = "The map under Memories lists the files of the checkout."
@@ -299,19 +273,17 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
 
     Citations of the whole file, or of lines that are gone, begin at the first line.
     """
-    begin: dict[int, list[Citation]] = {}
-    inside: dict[int, str] = {}
+    begin, inside = defaultdict[int, list[Citation]](list), dict[int, str]()
     for one in cited:
-        begin.setdefault(one.first if 0 < one.first <= len(lines) else 1, []).append(one)
+        begin[one.first if 0 < one.first <= len(lines) else 1].append(one)
         for number in range(one.first, one.last + 1) if one.first else ():
             inside.setdefault(number, one.state)
-    marked = {*begin, *inside}
-    near = {number for at in marked for number in range(at - NEAR, at + NEAR + 1)}
+    near = {number for at in (*begin, *inside) for number in range(at - NEAR, at + NEAR + 1)}
     whole = not cited or len(lines) <= SHORT
-    numbered = list[Line]()
-    for number, text in enumerate(lines, start=1):
-        here, state, is_near = tuple(begin.get(number, ())), inside.get(number, ""), whole or number in near
-        numbered.append(Line(number=number, text=text, citations=here, state=state, near=is_near))
+    numbered = [
+        Line(number, text, begin.get(number, ()), inside.get(number, ""), whole or number in near)
+        for number, text in enumerate(lines, start=1)
+    ]
     return [tuple(lines) for _, lines in groupby(numbered, key=lambda line: line.near)]
 
 
@@ -329,10 +301,10 @@ def _near(ask: Ask) -> dict[str, Any]:
         hits = () if is_reference(ask.memory, node) else recall(ask.memory, wanted, surface=False).hits
         center = find(ask.memory, hits[0].record.id if hits else node).record
         # What it is linked to by relation, what its session saved, and what cites the same files.
-        branches = [Branch(label=label, records=tuple(some)) for label, some in neighbours(ask.memory, center).items()]
+        branches = [Branch(label, some) for label, some in neighbours(ask.memory, center).items()]
         for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
             others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
-            branches += [Branch(label="cites", path=path, records=tuple(others.values()))] if path else []
+            branches += [Branch("cites", list(others.values()), path)] if path else []
         return shown | {"center": center, "branches": branches}
     ends = Counter(end for arrow in links_here(ask.memory) for end in (arrow.source, arrow.target))
     hubs = [one.record for one in vitals_by_id(ask.memory, dict(ends.most_common(MOST_NEAR))).values()]
@@ -348,8 +320,5 @@ def _around_file(known: Knowledge, path: str) -> list[Branch]:
         by_kind.setdefault(f"cited by {record.kind.replace('_', ' ')}", []).append(record)
     together = Counter(name for name, ones in known.cited.items() for one in ones if one.record.id in citing)
     del together[path]
-    files = tuple(name for name, _ in together.most_common(MOST_NEAR))
-    return [
-        *(Branch(label=label, records=tuple(some)) for label, some in by_kind.items()),
-        Branch(label="cited together with", files=files),
-    ]
+    files = [name for name, _ in together.most_common(MOST_NEAR)]
+    return [*(Branch(label, some) for label, some in by_kind.items()), Branch("cited together with", files=files)]

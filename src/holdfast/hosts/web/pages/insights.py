@@ -12,7 +12,6 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.ids import days_before
 from holdfast.verbs.records.freshness import is_here
-from holdfast.verbs.records.hot import vitals_by_id
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.analyze import blind_among, wordings
 from holdfast.verbs.sessions.opening_brief import brief_of
@@ -28,19 +27,10 @@ RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
 EFFECTS = ("applied", "succeeded", "failed", "refuted", "ignored")
 Counts = Mapping[str, Counter[str]]
+NONE = Counter[str]()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """The bar of a day: what it says, where it leads, and its boxes as series, distance from the top and height in per cent."""
-
-    day: str
-    text: str
-    href: str
-    boxes: tuple[tuple[int, float, float], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Plot:
     """A stacked bar for each day; with `shares` every bar is as high as the plot, and shows shares in per cent."""
 
@@ -58,27 +48,29 @@ class Plot:
 
     def top(self, days: Sequence[str]) -> float:
         """Return the end of the axis; 0 if there is nothing to draw."""
-        none = Counter[str]()
-        most = max((sum(self.counts.get(day, none)[name] for name in self.series) for day in days), default=0)
+        most = max((sum(self.counts.get(day, NONE)[name] for name in self.series) for day in days), default=0)
         return (100.0 if self.shares else nice(most)) if most else 0.0
 
-    def bars(self, ask: Ask, days: Sequence[str]) -> list[Bar]:
-        """Return the bars of the days on which something happened; each leads to its memories or sessions."""
-        bars, top = list[Bar](), self.top(days)
+    def bars(self, ask: Ask, days: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the bars of the days on which something happened, and where each leads: to its memories or sessions.
+
+        The boxes of a bar are its series, each with its distance from the top and its height in per cent.
+        """
+        bars, top = list[dict[str, Any]](), self.top(days)
         for day in days:
-            own = {name: value for name in self.series if (value := self.counts.get(day, Counter[str]())[name])}
-            total, above, boxes = sum(own.values()), 100.0, list[tuple[int, float, float]]()
+            own = {name: value for name in self.series if (value := self.counts.get(day, NONE)[name])}
+            total, above, boxes, said = sum(own.values()), 100.0, list[tuple[int, float, float]](), list[str]()
             for name, value in own.items():
                 height = 100 * value / (total if self.shares else top)
                 above -= height
                 boxes.append((self.series.index(name), above, height))
-            said = [
-                f"{name} {value:g}" + (f" ({value / total:.0%})" if self.shares else "") for name, value in own.items()
-            ]
+                said.append(f"{name} {value:g}" + (f" ({value / total:.0%})" if self.shares else ""))
             after = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-            sessions = render.address(ask, "/sessions", on=day)
-            href = render.address(ask, "/memories", since=day, until=after) if self.of_memories else sessions
-            bars += [Bar(day=day, text=", ".join(said), href=href, boxes=tuple(boxes))] if boxes else []
+            path, given = (
+                ("/memories", {"since": day, "until": after}) if self.of_memories else ("/sessions", {"on": day})
+            )
+            href = render.address(ask, path, **given)
+            bars += [{"day": day, "text": ", ".join(said), "href": href, "boxes": boxes}] if boxes else []
         return bars
 
 
@@ -103,20 +95,15 @@ def _daily(ask: Ask) -> Days:
 
 
 def _rows(ask: Ask) -> list[render.Row]:
-    """Return a row for each day with everything that is drawn."""
-    daily, none = _daily(ask), Counter[str]()
-    return [
-        {
-            "day": day,
-            "saved": daily.kept.get(day, none).total(),
-            **{f"recalls_{name}": daily.recalls.get(day, none)[name] for name in RECALLS},
-            "tokens_injected_used": daily.tokens.get(day, none)["used"],
-            "tokens_injected_not_used": daily.tokens.get(day, none)["injected"],
-            "tokens_recalled": daily.tokens.get(day, none)["recalled"],
-            **{name: daily.outcomes.get(day, none)[name] for name in OUTCOMES},
-        }
-        for day in daily.days
-    ]
+    daily, rows = _daily(ask), list[render.Row]()
+    for day in daily.days:
+        recalls, tokens, outcomes = (one.get(day, NONE) for one in (daily.recalls, daily.tokens, daily.outcomes))
+        row = {"day": day, "saved": daily.kept.get(day, NONE).total()}
+        row |= {f"recalls_{name}": recalls[name] for name in RECALLS}
+        row |= {"tokens_injected_used": tokens["used"], "tokens_injected_not_used": tokens["injected"]}
+        row |= {"tokens_recalled": tokens["recalled"]}
+        rows.append(row | {name: outcomes[name] for name in OUTCOMES})
+    return rows
 
 
 @render.page_at("/insights/plots", "insights_plots.html", "Insights", back="/insights")
@@ -127,29 +114,19 @@ def _figures(ask: Ask) -> dict[str, Any]:
         for day, counts in daily.kept.items()
     }
     bought = {day: Counter({"used": one["used"], "not used": one["injected"]}) for day, one in daily.tokens.items()}
-    rows: tuple[tuple[str, str, Sequence[str], Counts], ...] = (
-        ("Memories saved", "by day and family", tuple(FAMILIES), families),
-        ("Recall success", "share of recalls that returned something, and what was then used", RECALLS, daily.recalls),
-        ("Tokens injected", "and whether the memories injected were then used", BOUGHT, bought),
-        ("Tokens returned by recalls", "which agents asked for", ("recalled",), daily.tokens),
-        ("Outcomes", "as reported by agents and people", OUTCOMES, daily.outcomes),
-    )
+    returned = "share of recalls that returned something, and what was then used"
     plots = [
-        Plot(title=title, why=why, series=names, counts=counts, shares=names == RECALLS, of_memories=counts is families)
-        for title, why, names, counts in rows
+        Plot("Memories saved", "by day and family", tuple(FAMILIES), families, of_memories=True),
+        Plot("Recall success", returned, RECALLS, daily.recalls, shares=True),
+        Plot("Tokens injected", "and whether the memories injected were then used", BOUGHT, bought),
+        Plot("Tokens returned by recalls", "which agents asked for", ("recalled",), daily.tokens),
+        Plot("Outcomes", "as reported by agents and people", OUTCOMES, daily.outcomes),
     ]
     ends = len(daily.days) - 1
-    return {
-        "kept": sum(one.total() for one in daily.kept.values()),
-        "recalls": _total(daily.recalls),
-        "tokens": _total(daily.tokens),
-        "outcomes": _total(daily.outcomes),
-        "observed": daily.observed,
-        "timings": daily.timings,
-        "dates": daily.days,
-        "ticks": dict.fromkeys(daily.days[round(place * ends / (LABELS - 1))] for place in range(LABELS)),
-        "plots": plots,
-    }
+    ticks = dict.fromkeys(daily.days[round(place * ends / (LABELS - 1))] for place in range(LABELS))
+    totals = {"kept": sum(one.total() for one in daily.kept.values()), "recalls": _total(daily.recalls)}
+    totals |= {"tokens": _total(daily.tokens), "outcomes": _total(daily.outcomes), "observed": daily.observed}
+    return totals | {"timings": daily.timings, "dates": daily.days, "ticks": ticks, "plots": plots}
 
 
 @render.page_at("/insights", "insights.html", "Insights", parts=(_figures,), rows=_rows)
@@ -167,51 +144,36 @@ def _effects(ask: Ask) -> list[Effect]:
 
 
 def _scar_rows(ask: Ask) -> list[render.Row]:
-    return [
-        {
-            "id": effect.scar.id,
-            "title": effect.scar.title,
-            "severity": effect.scar.fields.get("severity", ""),
-            "shown": effect.shown,
-            **{name: effect.outcomes[name] for name in EFFECTS},
-            "weight_left": round(effect.multiplier, 2),
-        }
-        for effect in _effects(ask)
-    ]
+    rows = list[render.Row]()
+    for one in _effects(ask):
+        row = {"id": one.scar.id, "title": one.scar.title, "severity": one.scar.fields.get("severity", "")}
+        row |= {"shown": one.shown} | {name: one.outcomes[name] for name in EFFECTS}
+        rows.append(row | {"weight_left": round(one.multiplier, 2)})
+    return rows
 
 
 @render.page_at("/scars", "scars.html", "Scars", rows=_scar_rows)
 def _scars(ask: Ask) -> dict[str, Any]:
     days, shown_scars = ask.number("days", 90, 1, 3_650), _effects(ask)
-    seen = {one.scar.id for one in shown_scars}
-    kept = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED)
+    kept, seen = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED), {one.scar.id for one in shown_scars}
     outcomes = sum((Counter(one.outcomes) for one in shown_scars), Counter[str]())
-    return {
-        "days": days,
-        "choices": CHOICES,
-        "effects": shown_scars[:MOST_SCARS],
-        "more": max(0, len(shown_scars) - MOST_SCARS),
-        "shown": sum(one.shown for one in shown_scars),
-        "outcomes": outcomes,
-        "total": len(kept),
-        "most_listed": MOST_LISTED,
-        "never": [record for record in kept if record.id not in seen],
-        "blind": blind_among(shown_scars),
-        "wordings": wordings(ask.memory, days=days),
-    }
+    never = [record for record in kept if record.id not in seen]
+    shown = {"days": days, "choices": CHOICES, "wordings": wordings(ask.memory, days=days)}
+    shown |= {"effects": shown_scars[:MOST_SCARS], "more": max(0, len(shown_scars) - MOST_SCARS)}
+    shown |= {"shown": sum(one.shown for one in shown_scars), "outcomes": outcomes, "blind": blind_among(shown_scars)}
+    return shown | {"total": len(kept), "most_listed": MOST_LISTED, "never": never}
 
 
 @render.page_at("/brief", "brief.html", "Brief")
 def _brief(ask: Ask) -> dict[str, Any]:
     """Return what a session would get now, what sessions got on two dates, and what changed between them."""
     made = brief_of(ask.memory)
-    week_ago = render.local(ask, days_before(ask.memory.clock.now(), 7)).date().isoformat()
+    week_ago = render.date_of(ask, days_before(ask.memory.clock.now(), 7))
     dates = {"from": ask.text("from") or week_ago, "to": ask.text("to")}
     earlier, later = (brief_given(ask.memory, render.end_of_day(ask, day)) if day else None for day in dates.values())
-    known = vitals_by_id(ask.memory, made.ids)
-    now_in_it = tuple(known[one].record for one in made.ids if one in known)
-    current = now_in_it if not dates["to"] else later.records if later else ()
-    change = compare(earlier.records, current) if earlier else None
+    now_in_it = tuple(ask.memory.known(made.ids).values())
+    current = now_in_it if not dates["to"] else later["records"] if later else ()
+    change = compare(earlier["records"], current) if earlier else None
     return {"made": made, "dates": dates, "earlier": earlier, "later": later, "change": change}
 
 
@@ -219,15 +181,9 @@ def _brief(ask: Ask) -> dict[str, Any]:
 def _simulated(ask: Ask) -> dict[str, Any]:
     """Return what hooks would inject into a session for a text, and why; on another branch or date if one is given."""
     text, occasion, branch = ask.text("q"), ask.text("as"), ask.text("branch")[:200]
-    date, today = ask.text("as_of")[:10], render.local(ask, ask.memory.clock.now()).date().isoformat()
-    at = render.end_of_day(ask, date) if date < today else ""
+    date = ask.text("as_of")[:10]
+    at = render.end_of_day(ask, date) if date < render.date_of(ask, ask.memory.clock.now()) else ""
     occasions = (occasion,) if occasion in OCCASIONS else OCCASIONS
-    return {
-        "text": text,
-        "occasion": occasion,
-        "occasions": OCCASIONS,
-        "branch": branch,
-        "branches": sorted(ask.memory.checkout.tips()) if is_here(ask.memory, ask.memory.project) else (),
-        "as_of": date,
-        "steps": simulate(ask.memory, text, occasions, branch=branch, at=at),
-    }
+    branches = sorted(ask.memory.checkout.tips()) if is_here(ask.memory, ask.memory.project) else ()
+    asked = {"text": text, "occasion": occasion, "occasions": OCCASIONS, "branch": branch, "branches": branches}
+    return asked | {"as_of": date, "steps": simulate(ask.memory, text, occasions, branch=branch, at=at)}

@@ -11,14 +11,14 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import badge
 from holdfast.hosts.web.pages.code import anchors, tracked
+from holdfast.hosts.web.pages.record import badge
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
-from holdfast.model.query import Hit, Mode, Order, Query, Recalled
-from holdfast.model.record import Entry, record_to_json
+from holdfast.model.query import Hit, Mode, Order, Query
+from holdfast.model.record import record_to_json
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import vitals_of
 from holdfast.verbs.records.read import Listed, browse, facets, known_on, latest, people
@@ -28,16 +28,11 @@ from holdfast.verbs.sessions.session import list_sessions, session_agents
 LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
-COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
+COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at"
 STATES = ("active", "pending", "held", "retired")
 SORTS = WORDS["orders"]
-ORDERS: dict[str, Order] = {
-    "oldest": "oldest",
-    "changed": "changed",
-    "used": "applied",
-    "shown": "shown",
-    "title": "title",
-}
+ORDERS: dict[str, Order] = {"oldest": "oldest", "changed": "changed", "shown": "shown", "title": "title"}
+ORDERS |= {"used": "applied"}
 FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of", "mode", "state")
 ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
@@ -55,25 +50,23 @@ def export(ask: Ask) -> Response:
         known = _page(ask, replace(query, limit=render.MOST_ROWS), _state(ask))
         render.check_rows(known.total)
         records = known.records
-    rows = [{name: getattr(record, name) for name in COLUMNS} for record in records]
-    return render.download(ask, "memories", rows, [record_to_json(record) for record in records])
+    return render.download(ask, "memories", render.table(records, COLUMNS), list(map(record_to_json, records)))
 
 
 @render.answer_at("/memories/saved", render.ACTS)
 def save_search(ask: Ask) -> Response:
     """Save a search under a name in the browser, or remove one."""
     name, search = ask.field("name")[:LONGEST_NAME], ask.field("search").lstrip("?")
-    searches = dict(saved_searches(ask))
+    searches = saved_searches(ask)
     if ask.field("remove"):
         searches.pop(ask.field("remove"), None)
     elif not name or len(search) > LONGEST_SEARCH:
         raise Invalid("A saved search needs a name, and fewer filters than this.")
     else:
         searches[name] = search
-    kept = dict(list(searches.items())[-MOST_SAVED:])
+    kept = json.dumps(dict(list(searches.items())[-MOST_SAVED:])).encode().hex()  # a cookie takes no quotes
     answer = RedirectResponse(f"/memories?{search}" if search else render.address(ask, "/memories"), 303)
-    value = json.dumps(kept).encode().hex()  # a cookie takes no quotes
-    return render.with_cookies(answer, {SAVED: value})
+    return render.with_cookies(answer, {SAVED: kept})
 
 
 def saved_searches(ask: Ask) -> dict[str, str]:
@@ -106,8 +99,6 @@ def _given(ask: Ask, **changed: Any) -> dict[str, Any]:
 
 
 def _adder(ask: Ask) -> Callable[[str, str], str]:
-    """Return a function that gives the address of the list with one more filter."""
-
     def add(name: str, value: str) -> str:
         others = () if name in ONE_VALUE else ask.texts(name)
         return render.address(ask, "/memories", **_given(ask, **{name: list(dict.fromkeys([*others, value]))}))
@@ -117,34 +108,23 @@ def _adder(ask: Ask) -> Callable[[str, str], str]:
 
 @render.page_at("/memories/facets", "memories_facets.html", "Filters", back="/memories")
 def _whole(ask: Ask) -> dict[str, Any]:
-    """Return what the project consists of, by kind, scope and tag."""
     counts = {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))
     return {"counts": counts, "add": _adder(ask)}
 
 
 def _answer(ask: Ask) -> dict[str, Any]:
     query, sort = query_of(ask), ask.text("sort") if ask.text("sort") in SORTS else ""
-    shared: dict[str, Any] = {
-        "query": query,
-        "modes": get_args(Mode),
-        "states": STATES,
-        "state": _state(ask),
-        "as_of": ask.text("as_of")[:10],
-        "names": list(KINDS),
-        "sorts": SORTS,
-        "sort": sort,
-        "chosen": [  # the filters in use, each with the address without it
-            (name, value, render.address(ask, "/memories", **_given(ask, **{name: set(ask.texts(name)) - {value}})))
-            for name in FILTERS
-            for value in ask.texts(name)
-        ],
-        "add": _adder(ask),
-        "sorted_by": lambda name: render.address(ask, "/memories", **_given(ask, sort=name)),
-        "exported": lambda form: render.address(ask, "/memories/export", **_given(ask), format=form),
-        "given": _given(ask),
-        "searches": saved_searches(ask),
-    }
-    return shared | (_recalled(ask, query) if query.text else _listed(ask, query, shared["state"], sort))
+    chosen = [  # the filters in use, each with the address without it
+        (name, value, render.address(ask, "/memories", **_given(ask, **{name: set(ask.texts(name)) - {value}})))
+        for name in FILTERS
+        for value in ask.texts(name)
+    ]
+    form: dict[str, Any] = {"query": query, "modes": get_args(Mode), "states": STATES, "state": _state(ask)}
+    form |= {"as_of": ask.text("as_of")[:10], "names": list(KINDS), "sorts": SORTS, "sort": sort}
+    links = {"chosen": chosen, "add": _adder(ask), "given": _given(ask), "searches": saved_searches(ask)}
+    links["sorted_by"] = lambda name: render.address(ask, "/memories", **_given(ask, sort=name))
+    links["exported"] = lambda form: render.address(ask, "/memories/export", **_given(ask), format=form)
+    return form | links | (_recalled(ask, query) if query.text else _listed(ask, query, form["state"], sort))
 
 
 render.page_at("/memories/hits", "memories_hits.html", "Memories", back="/memories")(_answer)
@@ -154,35 +134,36 @@ render.page_at("/memories", "memories.html", "Memories", parts=(_whole,))(_answe
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     recalled = recall(ask.memory, query, surface=False)
     most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in MEANINGS), default=0.0)
-    shown = {"recalled": recalled, "snippet": _without_title, "badge": badge, "meanings": MEANINGS, "push": PUSH}
-    return shown | {"most": most or 1.0, "listed": None, "facets": _facets(recalled), "more": ""}
-
-
-def _without_title(hit: Hit) -> str:
-    """Return the snippet of a hit without its title."""
-    title = hit.record.title.rstrip("…")
-    return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
-
-
-def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
-    """Count results by kind, scope and tag, most common first."""
     records = [hit.record for hit in recalled.hits]
     counts = {
         "kind": Counter(record.kind for record in records),
         "scope": Counter(scope for record in records for scope in record.scopes),
         "tag": Counter(tag for record in records for tag in record.tags),
     }
-    return {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
+    common = {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
+    shown = {"recalled": recalled, "snippet": _without_title, "badge": badge, "meanings": MEANINGS, "push": PUSH}
+    return shown | {"most": most or 1.0, "listed": None, "facets": common, "more": ""}
+
+
+def _without_title(hit: Hit) -> str:
+    title = hit.record.title.rstrip("…")
+    return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
 
 
 def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     """List memories: latest first in one project by number, else in the chosen order."""
     place, wanted, note = ask.number("from", 0, 0, 2**53), replace(query, limit=PAGE), ""
-    if sort == "trust" and not query.as_of:
-        entries, after, ended, note = _least_trusted(ask, query, state, place)
+    after = place + PAGE
+    if sort == "trust" and not query.as_of:  # which is computed and in no table: of the newest, if there are very many
+        found = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
+        trust = {one.record.id: one.trust_now for one in vitals_of(ask.memory, found.entries)}
+        entries = sorted(found.entries, key=lambda entry: trust[entry.record.id])[place:after]
+        ended = after >= len(found.entries)
+        if found.total > MOST_SORTED:
+            note = f"Only the newest {MOST_SORTED:,} of {found.total:,}: trust changes by the day."
     elif query.as_of or sort or ask.everywhere:
         found = _page(ask, wanted, state, place)
-        entries, after, ended = list(found.entries), place + PAGE, place + PAGE >= found.total
+        entries, ended = list(found.entries), after >= found.total
         note = f"As agents knew it on {ask.text('as_of')[:10]}." if query.as_of else ""
     else:
         entries = latest(ask.memory, wanted, states=(state,), before=place)
@@ -199,19 +180,6 @@ def _page(ask: Ask, query: Query, state: str, place: int = 0) -> Listed:
         return known_on(ask.memory, query, query.as_of, offset=place)
     order = ORDERS.get(ask.text("sort"), "newest")
     return browse(ask.memory, query, states=(state,), offset=place, order=order)
-
-
-def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:
-    """Return a page by trust, of the newest memories if there are very many: trust is computed and in no table."""
-    newest = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
-    trust = {one.record.id: one.trust_now for one in vitals_of(ask.memory, newest.entries)}
-    entries = sorted(newest.entries, key=lambda entry: trust[entry.record.id])
-    note = (
-        f"Only the newest {MOST_SORTED:,} of {newest.total:,}: trust changes by the day."
-        if newest.total > MOST_SORTED
-        else ""
-    )
-    return entries[place : place + PAGE], place + PAGE, place + PAGE >= len(entries), note
 
 
 @render.answer_at("/find", render.PAGES)

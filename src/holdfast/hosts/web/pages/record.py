@@ -1,34 +1,40 @@
 """One memory with everything about it: text, anchors, links, history, use and trust; the actions on it, and a new one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.hooks.answers import READING, triggered_by
-from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import badge, cited_by
+from holdfast.hosts.web import render, viewer
 from holdfast.hosts.web.viewer import Ask
+from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.event import Event, in_words
+from holdfast.model.files import read_inside
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
 from holdfast.model.request import built
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
-from holdfast.policy.freshness import new_value
+from holdfast.policy.freshness import details, new_value
+from holdfast.policy.freshness import places_of as cited_places
 from holdfast.policy.ranking.weight import REASONS
+from holdfast.policy.secrets.find import mask_secrets
 from holdfast.policy.sessions.triggers import places_of, warns_at
 from holdfast.verbs.capture.prepare import trigger_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import trust_of, vitals_by_id
-from holdfast.verbs.records.lifecycle import Done, Revision, act, amend
+from holdfast.verbs.records.lifecycle import Revision, act, amend
 from holdfast.verbs.records.read import get, history, uses_of
-from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
+from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.sessions.receipts import deliveries_of
 from holdfast.verbs.truth.verify import can_verify
 from holdfast.verbs.upkeep.stream import Item, Wanted, older
@@ -36,22 +42,23 @@ from holdfast.verbs.upkeep.stream import Item, Wanted, older
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
 OFFERED = ("fact", "decision", "learning", "pattern", "preference", "reference", "scar", "win", "anti_pattern")
 TYPED = ("text", "list", "choice", "flag")  # types of fields that a form has
-TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
+TEXTS, WORDS, LINES = ("title", "body", "kind", "confidence"), ("scopes", "tags"), ("anchors", "triggers")
+MOST_LINES, MOST_READ, MOST_BYTES = 40, 3_000, 200_000
+NEAR, MOST_GROUPS = 2, 5  # lines around what changed, and places in a file that are shown
 MOST_USES, MOST_TRIED = 50, 500  # uses of a memory, and past actions that a new trigger is tried on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """One event of a memory, and how it changed the text."""
+class Cited:
+    """A place in code that a memory cites: its state, its current lines, and the difference from then."""
 
-    event: Event
-    words: tuple[str, str]  # what happened, and by whom
-    changes: tuple[tuple[str, Markup], ...] = ()
+    path: str
+    file: str = ""  # of the current checkout
+    state: str = "unknown"
     note: str = ""
-
-
-def _record(ask: Ask) -> Record:
-    return get(ask.memory, ask.parts["id"]).record
+    lines: tuple[tuple[int, Markup], ...] = ()
+    difference: Markup | None = None
+    problem: str = ""
 
 
 @render.answer_at("/r/{id}", render.PAGES)
@@ -62,29 +69,17 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
     others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
     near = vitals_by_id(ask.memory, others | {record.id})
     judged = freshness(home_of(ask, record), [record]).get(record.id)
-    return render.page(
-        ask,
-        "record.html",
-        status=_status(problem),
-        title=record.title or record.id,
-        shown=shown,
-        body="" if record.body.strip() == record.title.strip() else record.body,
-        vitals=near.get(record.id),
-        others={one: near[one].record for one in others if one in near},
-        badge=badge(judged),
-        update=new_value(record, judged.findings) if judged and record.state == "active" else None,
-        verifiable=can_verify(record, judged),
-        doubtful=bool(judged and judged.problems),
-        trust=trust_of(ask.memory, record.id),
-        uses=uses_of(ask.memory, record.id, limit=MOST_USES),
-        places=places_of(record),
-        outcomes=OUTCOMES,
-        relations=RELATIONS,
-        reasons=REASONS,
-        problem=problem,
-        open_form=form,
-        **_edited(ask, record, refused=refused, typed=bool(form)),
-    )
+    update = new_value(record, judged.findings) if judged and record.state == "active" else None
+    body = "" if record.body.strip() == record.title.strip() else record.body
+    values: dict[str, Any] = {"shown": shown, "body": body, "title": record.title or record.id}
+    values |= {"problem": problem, "open_form": form}
+    values |= {"vitals": near.get(record.id), "others": {one: near[one].record for one in others if one in near}}
+    values |= {"badge": badge(judged), "doubtful": bool(judged and judged.problems), "update": update}
+    values |= {"verifiable": can_verify(record, judged), "places": places_of(record)}
+    values |= {"trust": trust_of(ask.memory, record.id), "uses": uses_of(ask.memory, record.id, limit=MOST_USES)}
+    values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS}
+    values |= _edited(ask, record, refused=refused, typed=bool(form))
+    return render.page(ask, "record.html", status=_status(problem), **values)
 
 
 def _status(problem: HoldfastError | None) -> int:
@@ -93,23 +88,15 @@ def _status(problem: HoldfastError | None) -> int:
 
 def _edited(ask: Ask, record: Record, *, refused: bool = False, typed: bool = False) -> dict[str, Any]:
     """Return what the form offers for a kind of memory: its values, or what was typed before a refusal."""
-    return {
-        "record": record,
-        "fields": {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)},
-        "spec": {one.name: one for one in KINDS[record.kind].fields if one.type in TYPED}
-        if record.kind in KINDS
-        else {},
-        "confidences": CONFIDENCES,
-        "kind_names": [name for name in KINDS if (name in SEPARATE) == (record.kind in SEPARATE)],
-        "next": ask.text("next"),
-        "can_insist": refused,
-        "typed": lambda name, default="": ask.field(name, default) if typed else default,
-    }
+    specs = KINDS[record.kind].fields if record.kind in KINDS else ()
+    kinds = [name for name in KINDS if (name in SEPARATE) == (record.kind in SEPARATE)]
+    values = {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)}
+    shown = {"record": record, "fields": values, "spec": {one.name: one for one in specs if one.type in TYPED}}
+    shown |= {"confidences": CONFIDENCES, "kind_names": kinds, "next": ask.text("next"), "can_insist": refused}
+    return shown | {"typed": lambda name, default="": ask.field(name, default) if typed else default}
 
 
 def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]) -> None:
-    """Add a part of the page of a memory."""
-
     @render.page_at(f"/r/{{id}}/{name}", f"record_{name}.html", title)
     def _(ask: Ask) -> dict[str, Any]:
         record = _record(ask)
@@ -127,36 +114,35 @@ _part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_
 def edit(ask: Ask) -> Response:
     """Save a new text of a memory; a refusal is explained next to the form and can be overruled."""
     record = _record(ask)
-    said = "Saved. The previous text is in the history."
-    return _saved(
-        ask,
-        lambda waivers: act(
-            home_of(ask, record),
-            lambda acting: (said, amend(acting, record.id, revision_of(ask, record), waivers=waivers)),
-        ),
-        lambda _: "/review" if ask.field("next") == "/review" else f"/r/{record.id}",
-        lambda problem, refused: page(ask, problem=problem, form="edit", refused=refused),
-    )
+    where = "/review" if ask.field("next") == "/review" else f"/r/{record.id}"
+
+    def save(memory: Memory, waivers: Waivers) -> tuple[str, Any]:
+        outcome = amend(memory, record.id, revision_of(ask, record), waivers=waivers)
+        return "Saved. The previous text is in the history.", outcome
+
+    again = partial(page, ask, form="edit")
+    return _saved(ask, home_of(ask, record), save, lambda _: where, again)
 
 
 def _saved(
     ask: Ask,
-    save: Callable[[Waivers], Done],
+    memory: Memory,
+    save: Callable[[Memory, Waivers], tuple[str, Any]],
     where: Callable[[Any], str],
-    again: Callable[[HoldfastError, bool], Response],
+    again: Callable[..., Response],
 ) -> Response:
     """Save what a form has and go to `where` it is; if it is refused, show the form `again` with the reason."""
     insists = bool(ask.field("anyway"))
     try:
-        done = save(Waivers(duplicate=insists, transient=insists, scope=insists))
+        waivers = Waivers(duplicate=insists, transient=insists, scope=insists)
+        done = act(memory, lambda acting: save(acting, waivers))
     except (Invalid, Conflict) as wrong:
-        return again(wrong, False)
-    if isinstance(done.result, Record | Written | WrittenPending):
+        return again(problem=wrong)
+    if not isinstance(done.result, Refused):
         return render.moved(ask, where(done.result), done)
-    refused: Refused = done.result
-    refusal = explain(refused)
+    refusal = explain(done.result)
     problem = Conflict(f"Not saved: {refusal.reason}", hint=refusal.hint)
-    return again(problem, not isinstance(refused, SecretFound))
+    return again(problem=problem, refused=not isinstance(done.result, SecretFound))
 
 
 @render.answer_at("/r/{id}/{what}", render.ACTS)
@@ -179,22 +165,12 @@ def remember_page(
     """Return the form for a new memory with what was typed; after a refusal with the reason, or with a preview."""
     every = [(spec, name) for name in OFFERED for spec in KINDS[name].fields if spec.type in TYPED]
     specs = sorted(every, key=lambda pair: pair[0].required)  # a field that some kind requires counts as required
-    return render.page(
-        ask,
-        "remember.html",
-        status=_status(problem),
-        title="Remember",
-        problem=problem,
-        can_insist=refused,
-        names=OFFERED,
-        spec={spec.name: spec for spec, _ in specs},
-        kinds_with=lambda field: " ".join(kind for spec, kind in specs if spec.name == field),
-        typed=ask.field,
-        confidences=CONFIDENCES,
-        preview=preview,
-        warns_at=warns_at,
-        tried=_would_warn(ask, preview) if preview else (),
-    )
+    tried = _would_warn(ask, preview) if preview else ()
+    values: dict[str, Any] = {"title": "Remember", "problem": problem, "can_insist": refused, "names": OFFERED}
+    values |= {"typed": ask.field, "spec": {spec.name: spec for spec, _ in specs}, "confidences": CONFIDENCES}
+    values |= {"preview": preview, "warns_at": warns_at, "tried": tried}
+    values["kinds_with"] = lambda field: " ".join(kind for spec, kind in specs if spec.name == field)
+    return render.page(ask, "remember.html", status=_status(problem), **values)
 
 
 def _would_warn(ask: Ask, record: Record) -> list[Item]:
@@ -222,22 +198,18 @@ def remember(ask: Ask) -> Response:
         except (Invalid, Conflict) as wrong:
             return remember_page(ask, wrong)
 
-    def save(waivers: Waivers) -> Done:
-        draft = Draft.of(**values)
-        done = act(ask.memory, lambda acting: ("Saved.", write(acting, draft, waivers=waivers)))
-        pending = isinstance(done.result, WrittenPending)
-        return replace(done, message="Saved. It is used once it is approved.") if pending else done
+    def save(memory: Memory, waivers: Waivers) -> tuple[str, Any]:
+        outcome = write(memory, Draft.of(**values), waivers=waivers)
+        return "Saved." + " It is used once it is approved." * isinstance(outcome, WrittenPending), outcome
 
-    return _saved(ask, save, lambda outcome: f"/r/{outcome.record.id}", lambda *why: remember_page(ask, *why))
+    return _saved(ask, ask.memory, save, lambda outcome: f"/r/{outcome.record.id}", partial(remember_page, ask))
 
 
 def _values(ask: Ask) -> dict[str, Any]:
     """Return the parts of a memory that are in a form: scopes and tags are words, anchors and triggers lines."""
-    values: dict[str, Any] = {
-        name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
-    }
-    values |= {name: ask.field(name).replace(",", " ").split() for name in ("scopes", "tags") if name in ask.form}
-    return values | {name: _lines(ask.field(name)) for name in ("anchors", "triggers") if name in ask.form}
+    values: dict[str, Any] = {name: text for name, text in ask.fields.items() if name in TEXTS}
+    values |= {name: ask.field(name).replace(",", " ").split() for name in WORDS if name in ask.form}
+    return values | {name: _lines(ask.field(name)) for name in LINES if name in ask.form}
 
 
 def _lines(text: str) -> list[str]:
@@ -254,7 +226,6 @@ def revision_of(ask: Ask, record: Record) -> Revision:
 
 
 def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a kind with what a form has for them; an empty one is removed."""
     typed: dict[str, Any] = {}
     for spec in KINDS[kind].fields if kind in KINDS else ():
         name = f"field.{spec.name}"
@@ -265,35 +236,88 @@ def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
 
 
-def versions_of(events: list[Event]) -> list[Version]:
-    """Replay a memory's events and return what each changed."""
-    versions, before = list[Version](), None
+def versions_of(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Replay a memory's events: return each, what it did in words, its note, and how it changed the text."""
+    versions, record, before = list[dict[str, Any]](), None, dict[str, str]()
     for event in sorted(events, key=lambda one: one.id):
-        after = fold(before, event)
-        note = event.data.get("reason") or event.data.get("note") or ""
-        changes = tuple(_changes(before, after))
-        versions.append(Version(event=event, words=in_words(event), changes=changes, note=str(note)))
+        record = fold(record, event)
+        after = _texts(record) if record else {}
+        names = [name for name in before | after if before and after and before.get(name, "") != after.get(name, "")]
+        changes = [(name, render.differences(before.get(name, ""), after.get(name, ""))) for name in names]
+        note = str(event.data.get("reason") or event.data.get("note") or "")
+        versions.append({"event": event, "words": in_words(event), "changes": changes, "note": note})
         before = after
     return versions
 
 
-def _changes(before: Record | None, after: Record | None) -> list[tuple[str, Markup]]:
-    if before is None or after is None:
-        return []
-    pairs = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
-    pairs += [
-        (name, ", ".join(getattr(before, name)), ", ".join(getattr(after, name)))
-        for name in ("scopes", "tags", "anchors", "triggers")
-    ]
-    names = dict.fromkeys((*before.fields, *after.fields))
-    pairs += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
-    return [(name, render.differences(old, new)) for name, old, new in pairs if old != new]
+def _texts(record: Record) -> dict[str, str]:
+    fields = {name: value if isinstance(value, list) else [value] for name, value in record.fields.items()}
+    return {
+        **{name: str(getattr(record, name)) for name in (*TEXTS, "visibility", "state")},
+        **{name: ", ".join(getattr(record, name)) for name in (*WORDS, *LINES)},
+        **{name: "\n".join(str(part) for part in parts if part is not None) for name, parts in fields.items()},
+    }
 
 
-def _plain(value: Any) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+def _record(ask: Ask) -> Record:
+    return get(ask.memory, ask.parts["id"]).record
 
 
 def home_of(ask: Ask, record: Record) -> Memory:
     """Return the memory acting on the record's own project."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
+
+
+def badge(judged: Freshness | None) -> dict[str, str]:
+    """Return whether a memory still holds, in one word, and why; records about the past have no badge."""
+    if judged is None:
+        return {}
+    age = "" if judged.days is None else f" Checked {judged.days:.0f} days ago."
+    return {"state": judged.state, "why": ("; ".join(details(judged)) or viewer.WORDS["freshness"][judged.state]) + age}
+
+
+def cited_by(memory: Memory, record: Record, judged: Freshness | None = None) -> list[Cited]:
+    """Return the places a record cites with their text then and now, as far as they are in the current checkout."""
+    places = cited_places(record)
+    if record.project not in (memory.checkout.project(), ""):
+        return [Cited(path=anchor, problem="The checkout of its project is not available.") for anchor in places]
+    judged = judged or freshness(memory, [record]).get(record.id)
+    findings = {one.anchor: one for one in judged.findings} if judged else {}
+    return [_cited(memory, anchor, mark, findings.get(anchor)) for anchor, mark in places.items()]
+
+
+def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding | None) -> Cited:
+    place = parse_anchor(finding.moved_to if finding and finding.moved_to else anchor)
+    state = finding.state if finding else "unverified"
+    note = "; ".join(details(Freshness(state=state, findings=(finding,)))) if finding else ""
+    note = note.removeprefix(f"{anchor} {state}").strip(" ()")  # the page says both beside it
+    shown = partial(Cited, path=anchor, state=state, note=note)
+    if not place.path:
+        return shown(problem="It is not a place in a file.")
+    now, top = finding.now if finding else None, memory.checkout.top().resolve()
+    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None  # if git still has it
+    was = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ] if raw and cited else []
+    then = mask_secrets("\n".join(was)).split("\n") if was else []
+    try:
+        text = read_inside(top, place.path, MOST_BYTES).decode(errors="replace")
+    except FileNotFoundError:
+        gone = render.differences("\n".join(then[:MOST_LINES]), "", place.path) if then else None
+        return shown(difference=gone, problem="The file no longer exists.")
+    except PermissionError:
+        return shown(problem="It is outside this checkout.")
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        return shown(problem=f"The file cannot be shown: {why}.")
+    first, whole = now.first if now and now.first else 1, text.split("\n")
+    last = min(now.last if now and now.last else len(whole), first + MOST_READ - 1)
+    lines = [line[:300] for line in mask_secrets("\n".join(whole[first - 1 : last])).split("\n")]
+    numbered = enumerate(render.coloured("\n".join(lines[:MOST_LINES]), place.path), start=first)
+    inside = str((top / place.path).resolve().relative_to(top))
+    changed = _changed(then, lines, place.path) if then and state == "changed" else None
+    return shown(file=inside, lines=tuple(numbered), difference=changed)
+
+
+def _changed(then: list[str], now: list[str], path: str) -> Markup:
+    groups = islice(SequenceMatcher(None, then, now, autojunk=False).get_grouped_opcodes(NEAR), MOST_GROUPS)
+    ends = ((then[group[0][1] : group[-1][2]], now[group[0][3] : group[-1][4]]) for group in groups)
+    return Markup("\n…\n").join(render.differences("\n".join(old), "\n".join(new), path) for old, new in ends)

@@ -1,43 +1,37 @@
-"""Review: one inbox for everything that needs a decision, with the reason, the changed code, buttons and keys."""
+"""Review: one inbox for everything that needs a decision, with the reason and the changed code; and threads by stage."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import Cited, cited_by
-from holdfast.hosts.web.pages.record import home_of
-from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.hosts.web.pages.record import cited_by, home_of
+from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
+from holdfast.policy.admission.admit import explain
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import expires, find
-from holdfast.verbs.records.lifecycle import Done
+from holdfast.verbs.records.actions import Action, act_on
+from holdfast.verbs.records.lifecycle import Done, act
+from holdfast.verbs.sessions import thread
+from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, ranges, urgent, waiting, waiting_counts
 
 PAGE, MOST_MARKED = 20, 200
+LANES = tuple(WORDS["stages"].items())
+MOST_SHOWN = 6  # in a lane; the others are folded
 BULK = {"approve": "kept or approved", "reject": "retired or rejected"}
 _WORD = re.compile(r"\w*\d\w*|\w{4,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One item as it is displayed: with the cited code that changed, and the words that left it and stand in the text."""
-
-    item: Item
-    cited: tuple[Cited, ...] = ()
-    gone: tuple[str, ...] = ()
-    until: str = ""  # when it is no longer offered
-
-
 def _shown(ask: Ask) -> dict[str, Any]:
-    return {"show": _show(ask), "sorts": SORTS}
+    return {"show": _show(ask), "sorts": inbox.SORTS}
 
 
 @render.page_at("/review/items", "review_items.html", "Review", back="/review")
@@ -45,11 +39,11 @@ def _items(ask: Ask) -> dict[str, Any]:
     """Return a page of the inbox, the address of the next one, and how many older memories were not checked."""
     show, start, left_out = _show(ask), ask.number("from", 0, 0, 10**6), 0
     if show:
-        found = waiting(ask.memory, show, limit=PAGE, offset=start)
+        found = inbox.waiting(ask.memory, show, limit=PAGE, offset=start)
         items, total, left_out = found.items, found.total or 0, found.not_looked_at
     else:
         counts = _counts(ask)
-        total, items = urgent(counts), _urgent(ask, counts, start)
+        total, items = inbox.urgent(counts), _urgent(ask, counts, start)
     after = start + PAGE
     more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
     shown = {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out, "continues": start}
@@ -63,7 +57,7 @@ def _chips(ask: Ask) -> dict[str, Any]:
 
 @render.page_at("/review/count", "review_count.html", "Review", back="/review")
 def _count(ask: Ask) -> dict[str, Any]:
-    return {"waiting": urgent(_counts(ask))}
+    return {"waiting": inbox.urgent(_counts(ask))}
 
 
 @render.page_at("/review/score", "review_score.html", "The health score", back="/review")
@@ -73,13 +67,12 @@ def _score(ask: Ask) -> dict[str, Any]:
 
 
 def _rows(ask: Ask) -> list[render.Row]:
-    """Return a row for each item that waits for one reason, or for all urgent ones."""
     show = _show(ask)
-    sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
-    items = [item for sort in sorts for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
+    sorts = [show] if show else [name for name, sort in inbox.SORTS.items() if sort.urgent]
+    items = [item for sort in sorts for item in inbox.waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
     rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
     pairs = zip(items, rows, strict=True)
-    return [{"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
+    return [{"reason": inbox.SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
 
 
 render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=_rows)(_shown)
@@ -87,50 +80,46 @@ render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=
 
 def _show(ask: Ask, name: str = "") -> str | None:
     show = name or ask.text("show")
-    if show and show not in SORTS:
-        raise Invalid(f"There is no sort {show[:40]!r}.", hint=f"Use {', '.join(SORTS)}.")
+    if show and show not in inbox.SORTS:
+        raise Invalid(f"There is no sort {show[:40]!r}.", hint=f"Use {', '.join(inbox.SORTS)}.")
     return show or None
 
 
 def _counts(ask: Ask) -> dict[str, int | None]:
-    return cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
+    return cached_until_event(ask, "waiting", lambda: inbox.waiting_counts(ask.memory))
 
 
-def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Item, ...]:
-    """Return a page of everything urgent, sort by sort."""
-    totals = {name: counts[name] or 0 for name, sort in SORTS.items() if sort.urgent}
-    chosen = ranges(totals, start, start + PAGE)
-    pages = (waiting(ask.memory, sort, limit=high - low, offset=low) for sort, low, high in chosen)
+def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[inbox.Item, ...]:
+    totals = {name: counts[name] or 0 for name, sort in inbox.SORTS.items() if sort.urgent}
+    chosen = inbox.ranges(totals, start, start + PAGE)
+    pages = (inbox.waiting(ask.memory, sort, limit=high - low, offset=low) for sort, low, high in chosen)
     return tuple(item for page in pages for item in page.items)
 
 
-def _row(ask: Ask, item: Item) -> Row:
+def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
+    """Return an item, until when it is offered, the cited code that changed, and the words that left it but not the text."""
     if item.judged is None or not item.judged.problems:
-        return Row(item=item, until=expires(ask.memory, item.record) if item.sort in ("pending", "mined") else "")
+        until = expires(ask.memory, item.record) if item.sort in ("pending", "mined") else ""
+        return {"item": item, "cited": (), "gone": (), "until": until}
     cited = cited_by(home_of(ask, item.record), item.record, item.judged)
-    shown = tuple(one for one in cited if one.state in ("changed", "missing"))
-    removed = (
-        word
-        for one in shown
-        for text in (one.difference or Markup()).split("<del>")[1:]
-        for word in _WORD.findall(text.partition("</del>")[0].striptags())
-    )
-    stands = set(_WORD.findall(item.record.text))
-    return Row(item=item, cited=shown, gone=tuple(dict.fromkeys(word for word in removed if word in stands)))
+    shown = [one for one in cited if one.state in ("changed", "missing")]
+    deleted = [text.partition("</del>")[0] for one in shown for text in (one.difference or Markup()).split("<del>")[1:]]
+    gone, stands = dict.fromkeys(_WORD.findall(Markup(" ").join(deleted).striptags())), _WORD.findall(item.record.text)
+    return {"item": item, "cited": shown, "gone": [word for word in gone if word in stands], "until": ""}
 
 
 @render.answer_at("/review/{id}/{what}", render.ACTS)
 def act_on_one(ask: Ask) -> Response:
     """Carry out one decision of the inbox."""
     memory, record = ask.memory, find(ask.memory, ask.parts["id"]).record
-    item = Item(
+    item = inbox.Item(
         sort=_show(ask, ask.field("sort")) or _reason(record),
         record=record,
         others=tuple(find(memory, other).record for other in ask.form.get("with", [])),
         text=ask.field("text"),
         author=ask.field("author"),
     )
-    return _finished(ask, decide(memory, item, ask.parts["what"], Given(reason=ask.field("reason"))))
+    return _finished(ask, inbox.decide(memory, item, ask.parts["what"], inbox.Given(reason=ask.field("reason"))))
 
 
 @render.answer_at("/review/many", render.ACTS)
@@ -144,8 +133,8 @@ def act_on_many(ask: Ask) -> Response:
     events, done, refused = list[Event](), 0, list[str]()
     for record in (find(ask.memory, id_).record for id_ in ids):
         try:
-            item = Item(sort=_reason(record), record=record)
-            events += decide(ask.memory, item, what, Given(reason="retired while reviewing")).events
+            item = inbox.Item(sort=_reason(record), record=record)
+            events += inbox.decide(ask.memory, item, what, inbox.Given(reason="retired while reviewing")).events
             done += 1
         except Conflict as problem:
             refused.append(problem.message)
@@ -155,7 +144,7 @@ def act_on_many(ask: Ask) -> Response:
 
 def _reason(record: Record) -> str:
     """Return why a record waits where the form does not say it; one in use waits to be checked."""
-    return "stale" if record.state == "active" and not record.waiting else awaited(record)
+    return "stale" if record.state == "active" and not record.waiting else inbox.awaited(record)
 
 
 @render.answer_at("/undo", render.ACTS)
@@ -176,8 +165,55 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     counts = _counts(ask)
     said = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
     show = back.partition("show=")[2].partition("&")[0]
-    values: dict[str, Any] = {**said, "counts": counts, "sorts": SORTS, "show": show, "waiting": urgent(counts)}
+    values: dict[str, Any] = {
+        **said,
+        "counts": counts,
+        "sorts": inbox.SORTS,
+        "show": show,
+        "waiting": inbox.urgent(counts),
+    }
     answer = render.page(ask, "review_done.html", **values)
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
+
+
+def _thread_rows(ask: Ask) -> list[render.Row]:
+    stages = thread.triage(ask.memory)
+    every = [each for name, _ in LANES for each in stages[name]]
+    every += thread.resolved_threads(ask.memory, limit=render.MOST_ROWS)
+    columns = "id=record.id title=record.title stage touches touched_at created_at=record.created_at note=record.reason"
+    return render.table(every, columns)
+
+
+@render.page_at("/threads", "threads.html", "Threads", rows=_thread_rows)
+def _board(ask: Ask) -> dict[str, Any]:
+    shown = {"lanes": LANES, "stages": thread.triage(ask.memory), "most": MOST_SHOWN}
+    resolved = thread.resolved_threads(ask.memory, limit=20)
+    return shown | {"resolved": resolved, "suggested": thread.suggestions(ask.memory)}
+
+
+@render.answer_at("/threads/open", render.ACTS)
+def open_one(ask: Ask) -> Response:
+    """Open a thread by hand."""
+    done = act(ask.memory, lambda acting: ("Opened.", thread.open_thread(acting, ask.field("text"))))
+    if isinstance(known := done.result, thread.Known):
+        message = f"That thread is already open, and noted as worked on: {known.thread.record.title}"
+        return render.moved(ask, "/threads", replace(done, message=message))
+    return render.moved(ask, "/threads", done if isinstance(done.result, thread.Opened) else str(explain(done.result)))
+
+
+@render.answer_at("/threads/{id}/{what}", render.ACTS)
+def act_on_thread(ask: Ask) -> Response:
+    """Run one action on a thread or a suggested thread."""
+    done = act_on(ask.memory, ask.parts["id"], ask.parts["what"], ask.fields, ACTS)
+    return render.moved(ask, "/threads", done)
+
+
+ACTS = {
+    "touch": Action("Noted as worked on: {result.record.title}", thread.touch),
+    "resolve": Action("Resolved: {result.record.title}", thread.resolve, ("note",)),
+    "reopen": Action("Reopened: {result.record.title}", thread.reopen),
+    "promote": Action("Opened as a thread: {result.title}", thread.promote),
+    "dismiss": Action("Dismissed: {result}", inbox.dismissed),
+}

@@ -1,0 +1,170 @@
+"""Commands that report: what works, what is stored and set, who may use a server, and `holdfast stats`."""
+
+import re
+from dataclasses import asdict, fields, replace
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+from holdfast.compose.adapters import missing_grammars
+from holdfast.compose.settings import keep_settings, user_file
+from holdfast.hosts.cli.command import Result, opened, present, settings
+from holdfast.hosts.cli.render import page, say, working
+from holdfast.model.config import Config, meanings
+from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
+from holdfast.model.query import Query
+from holdfast.model.request import Fields
+from holdfast.model.trail import DAYS, MOST
+from holdfast.verbs.memory import Memory, Report
+from holdfast.verbs.records.hot import predict, warm
+from holdfast.verbs.records.read import recent_lessons
+from holdfast.verbs.search.graph import Traversal, traverse
+from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
+from holdfast.verbs.sessions.scars import effects
+from holdfast.verbs.upkeep import access
+from holdfast.verbs.upkeep.doctor import Check, examine, status
+from holdfast.verbs.upkeep.health import health
+
+BROKEN = 5  # the exit code if something does not work
+
+
+def status_command(memory: Memory) -> Result:
+    now = status(memory)
+    return now, page("status", now, most=MOST, days=f"{DAYS:.0f}")
+
+
+def doctor_command() -> Result:
+    problem: HoldfastError | None = None
+    try:
+        with opened() as memory, working("checking the store"):
+            checks = list(examine(memory))
+        if missing := missing_grammars():
+            checks.append(Check("languages", f"the extra holdfast[languages] reads {', '.join(sorted(missing))}, too"))
+    except HoldfastError as store_problem:
+        problem = store_problem
+        checks = [Check(name="store", found=problem.message, fix=problem.hint)]
+    if not isinstance(problem, InvalidConfig):
+        from holdfast.hosts.cli.setup import look_around
+        from holdfast.hosts.setup.checks import client_checks
+
+        try:
+            here = look_around()
+            checks += client_checks(here.machine, here.manifest)
+        except HoldfastError as wrong:
+            checks.append(Check(name="clients", found=wrong.message, fix=wrong.hint))
+    if problem is None:
+        return checks, page("doctor", checks), BROKEN if any(check.fix for check in checks) else 0
+    present((checks, page("doctor", checks)))
+    raise problem
+
+
+def config_command(words: tuple[str, ...] = ()) -> Result:
+    named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
+    if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
+        raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
+    if len(named) == 2:
+        file = keep_settings({named[0]: named[1]})
+        value = _printable(named[0], named[1])
+        return {"file": str(file), named[0]: value}, f"{named[0]} = {value}, in {file}."
+    current, said = settings(), meanings()
+    if named and named[0] not in current.sources:
+        raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
+    asked = [spec.name for spec in fields(Config) if not named or spec.name == named[0]]
+    values = {
+        name: {"value": _printable(name, getattr(current.config, name)), "source": current.sources[name]}
+        for name in asked
+    }
+    shown = [{"name": name, "help": said[name], "text": _text(one["value"]), **one} for name, one in values.items()]
+    how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
+    return values, page("config", shown, how=how)
+
+
+def _text(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text.lower() if isinstance(value, bool) else text or "(empty)"
+
+
+def _printable(name: str, value: object) -> object:
+    """Return a value as it may be printed, without credentials."""
+    if name in ("embedder_key", "observer_key", "http_token") and value:
+        return "(set)"
+    if name == "database":
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", str(value))
+    return list(value) if isinstance(value, tuple) else value
+
+
+def user_list_command(memory: Memory) -> list[dict[str, Any]]:
+    names = ("name", "created_at", "keys")
+    return [dict(zip(names, user, strict=True)) for user in access.list_users(memory)]
+
+
+def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
+    keys, now = access.list_keys(memory, user), memory.clock.now()
+    known = [{name: value for name, value in asdict(key).items() if name != "hash"} for key in keys]
+    return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
+
+
+def revoke_command(memory: Memory, id: str) -> None:
+    key = access.revoke(memory, id)
+    say(f"Revoked {key.id} of {key.owner}.")
+
+
+def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:
+    report = health(memory, days=days)
+    first = replace(report, queue=report.queue[:limit])
+    return report, page("health", first, left=max(0, len(report.queue) - limit))
+
+
+def analyze_command(
+    memory: Memory,
+    lens: Literal["summary", "reflections", "scars", "blind-spots", "wordings"] = "summary",
+    *,
+    days: int = 30,
+    agent: str = "",
+) -> Result:
+    match lens:
+        case "reflections":
+            return (replies := reflections(memory, days=days, agent=agent)), page("replies", replies)
+        case "scars":
+            return (seen := effects(memory, days=days)), page("effects", seen)
+        case "wordings":
+            return (compared := wordings(memory, days=days)), page("wordings", compared, "No scar was shown yet.")
+        case "blind-spots":
+            spots = blind_spots(memory, days=days)
+            blind = {effect.scar.id: effect for effect in chain(*spots.values())}
+            return spots, page("blind_spots", blind.values())
+    from holdfast.surfaces.core.tools import analytics  # it imports most verbs
+
+    done = analytics(memory, days=days, agent=agent)
+    value = {"activity": done["activity"], "blind_spots": done["spots"], "wordings": done["compared"]}
+    return value, page("activity", **done, days=days)
+
+
+def learnings_command(
+    memory: Memory,
+    *,
+    severity: str = "",
+    days: int | None = None,
+    limit: int = 20,
+    **asked: Annotated[tuple[str, ...], Fields(Query, "kinds")],
+) -> Result:
+    own = recent_lessons(memory, kinds=asked["kinds"], severity=severity, days=days or 0, limit=limit)
+    return own, page("records", own, nothing="No learnings or decisions yet.")
+
+
+def graph_command(
+    memory: Memory,
+    node: str = "",
+    *,
+    lens: Literal["connected_to", "produced_by", "provenance", "stats"] = "connected_to",
+    predicate: str = "",
+    depth: int = 3,
+    limit: int = 50,
+) -> Traversal:
+    return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
+
+
+def next_command(memory: Memory, id: str, *, warming: bool = False) -> list[Report]:
+    predictions = predict(memory, id)
+    if warming:
+        warm(memory, id)
+    return predictions
