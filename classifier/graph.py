@@ -19,9 +19,9 @@ ALIGNED, SMALL = 64, 1_024  # bytes: of tensors in a file; a smaller tensor stay
 Arrays = dict[str, np.ndarray]
 
 
-def stored_weights(folder: Path) -> Arrays:
-    """Return the encoder's weights as they are stored, by the names of the graph."""
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / "model.onnx").graph.initializer}
+def stored_weights(folder: Path, name: str = "model.onnx") -> Arrays:
+    """Return a model's weights as they are stored, by the names of the graph."""
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / name).graph.initializer}
 
 
 def encoder_weights(folder: Path) -> Arrays:

@@ -62,6 +62,15 @@ class Network(nn.Module):
         scores: Tensor = self.head[task](self.drop(both).float())
         return scores
 
+    def load(self, stored: Arrays) -> None:
+        """Take the weights of a classifier that was written by `export`."""
+        state = self.state_dict()
+        for name in state.keys() - {"words.weight"}:
+            key = name.removeprefix("layers.")
+            values = stored[key] * stored.get(f"{key.removesuffix('weight')}scale", np.float32(1))
+            is_turned = values.ndim == 2 and (key[0].isdigit() or key.startswith("head."))
+            state[name].copy_(torch.from_numpy(values.T if is_turned else values))
+
     def arrays(self) -> Arrays:
         """Return the trained weights under the names of the ONNX graph."""
         found: Arrays = {}

@@ -13,7 +13,7 @@ import re
 import time
 from argparse import ArgumentParser
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -226,13 +226,13 @@ class Trainer:
         print({task: len(self.train[task]) for task in counts}, Counter(plan), flush=True)
         return plan
 
-    def trained(self, plan: Sequence[str], rate: float) -> Weights:
+    def trained(self, plan: Sequence[str], rate: float, loss_of: Callable[[str], Tensor] | None = None) -> Weights:
         """Return the weights after some steps, while the rate falls to nothing."""
         heads = [*self.net.head.parameters()]
         vectors = [self.net.tasks, self.net.segment_vectors]
         known = {id(parameter) for parameter in (*heads, *vectors)}
         body = [each for each in self.net.parameters() if each.requires_grad and id(each) not in known]
-        rates = (rate, 5e-4, 1e-3)
+        rates = (rate, 5e-4, 1e-3) if loss_of is None else (rate, rate, rate)
         optimizer = torch.optim.AdamW(
             [{"params": each, "lr": 0.0} for each in (body, heads, vectors)],
             weight_decay=0.01,
@@ -246,7 +246,7 @@ class Trainer:
             for group, each in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = each * share
             with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-                loss = steps[task]() if task in steps else self.sentence_step(task)
+                loss = loss_of(task) if loss_of else steps[task]() if task in steps else self.sentence_step(task)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
