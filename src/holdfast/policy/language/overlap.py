@@ -3,7 +3,8 @@
 import re
 
 SAME, SAME_ISSUE = 0.6, 0.4
-_WORD = re.compile(r"[^\W_][\w-]+")
+_HAN = r"\u3040-\u30ff\u3400-\u9fff"  # scripts without spaces: every two neighbours count as a word
+_WORD = re.compile(rf"(?=([{_HAN}]{{2}}))|[^\W_{_HAN}](?:[^\W{_HAN}]|-)+")
 _ISSUE = re.compile(r"\s*([A-Z][A-Z0-9]*-\d+)\b")
 _FUNCTION = frozenset(
     """
@@ -15,7 +16,8 @@ _FUNCTION = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text that carry meaning."""
-    return frozenset(_WORD.findall(text.lower())) - _FUNCTION
+    found = (match[1] or match[0] for match in _WORD.finditer(text.lower()))
+    return frozenset(found) - _FUNCTION
 
 
 def overlap(first: str, second: str) -> float:

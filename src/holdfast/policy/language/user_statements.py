@@ -45,8 +45,9 @@ _CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+
 # "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
+_LIMITS = lazy(rf"^\W*(?:{CUES['not']}|{CUES['never']})\b", re.IGNORECASE)  # belongs to what stands before it
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
-_LAST_PRONOUN = lazy(rf"\s(?:{CUES['pronoun']})\W*$", re.IGNORECASE)
+_OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']})\W*$|(?:it|them)\b)", re.IGNORECASE)
 _VALUE = lazy(
     r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
@@ -126,8 +127,8 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
     """True if a statement cannot be understood without what was said before it: it is short, and its subject a pronoun."""
     lead, _, rest = text.partition(",")
     own = rest if rest and " " not in lead.strip() else text
-    size = len(own.split())
-    return size < short and bool(_PRONOUN.match(own) or (size < VERY_SHORT and _LAST_PRONOUN.search(own)))
+    first, whole = len(_CLAUSE.split(own)[0].split()), len(own.split())
+    return bool(first < short and _PRONOUN.match(own)) or bool(whole < VERY_SHORT and _OBJECT.search(own))
 
 
 def _said(
@@ -177,14 +178,16 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
         objects = best.share("correction") >= REFUSED  # then what it says is worth keeping, also if that alone is not
         # "That's wrong" names neither a thing nor a value.
-        names = bool(lead) and (len(words(lead[0].text)) >= FEWEST_WORDS or _VALUE.search(lead[0].text))
+        named = _LEADING_NO.sub("", lead[0].text).strip(_EDGE) if lead else ""
+        names = not needs_subject(named) and (len(words(named)) >= FEWEST_WORDS or _VALUE.search(named))
         empty = not names or lead[0].share(*KEPT) < 1 - LEADS
-        if ((shorter.lasts and (objects or empty)) or (objects and empty)) and not is_elliptic(shorter.text):
+        if empty and (shorter.lasts or objects) and not is_elliptic(shorter.text):
             best = shorter if shorter.lasts else replace(best, text=shorter.text)
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
     objects = best.share("correction") >= REFUSED
-    if judged and judged[0].share("task", "question", "chat") >= ASKS and (objects or not is_elliptic(tail)):
+    asks = bool(judged) and judged[0].share("task", "question", "chat") >= ASKS and not _LIMITS.match(tail)
+    if asks and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         best = whole if whole.lasts and not leans else best
@@ -194,7 +197,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
 def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
-    known = [text for text in (*shown, *said) if not needs_subject(text)] or said
+    known = [text for text in (*said, *shown) if not needs_subject(text)] or said
     named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
@@ -202,7 +205,8 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
         return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * len(shared)
 
     best = max(known, key=worth, default="")
-    return best if best and (worth(best) >= OPPOSED or not _is_value(correction)) else ""
+    leans = best in said and is_elliptic(correction, best) and not _is_value(correction)
+    return best if best and (leans or worth(best) >= OPPOSED) else ""
 
 
 def _is_value(text: str) -> bool:

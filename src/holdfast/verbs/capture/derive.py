@@ -19,7 +19,7 @@ from holdfast.policy.activity.session_summary import summary
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
-from holdfast.policy.language.overlap import overlap
+from holdfast.policy.language.overlap import overlap, words
 from holdfast.policy.language.user_statements import Said, objection, stated
 from holdfast.verbs.capture.observer import NotAsked, Observation, Observed
 from holdfast.verbs.capture.observer import observe as ask
@@ -261,14 +261,16 @@ def _keep_statement(
 
 
 def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
-    bar = CORRECTED if statement.corrects else CONFLICT
-    candidates = {record.id: record for record in (*known.shown, *near) if is_comparable(new, record)}
-    return [
-        record
-        for record in candidates.values()
-        if (statement.corrects and statement.about and statement.about in claim_of(record))
-        or against(memory, record, claim_of(record), statement.text).conflict >= bar
-    ]
+    """Return the memories that a statement makes untrue; one with which it has no word in common only for certain."""
+    candidates, own = {record.id: record for record in (*known.shown, *near)}, words(statement.text)
+    found = list[Record]()
+    for record in (record for record in candidates.values() if is_comparable(new, record)):
+        claim = claim_of(record)
+        bar = CORRECTED if statement.corrects and own & words(claim) else CONFLICT
+        is_named = statement.corrects and statement.about and statement.about in claim
+        if is_named or against(memory, record, claim, statement.text).conflict >= bar:
+            found.append(record)
+    return found
 
 
 def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:
