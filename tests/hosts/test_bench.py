@@ -10,10 +10,11 @@ import pytest
 
 from bench import abstention, filling, importing, knowledge, quality, replicas, server, speed
 from bench import labelled as judgements
-from bench.measure import Spread, best, spread
+from bench.measure import Spread
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.verbs.memory import Memory
+from tests.hosts.running import Run
 from tests.rows import missing
 
 
@@ -27,9 +28,8 @@ def labelled(tmp_path: Path) -> Path:
     ]
     queries = [[f"q{place}", f"where is the {word}", {"category": "x"}] for place, word in enumerate(words * 2)]
     relevant = {f"q{place}": {f"d{place % 15}": 1, f"d{place % 15 + 15}": 1} for place in range(30)}
-    raw = gzip.compress(
-        json.dumps({"tasks": [{"name": "t", "docs": docs, "queries": queries, "qrels": relevant}]}).encode()
-    )
+    tasks = [{"name": "t", "docs": docs, "queries": queries, "qrels": relevant}]
+    raw = gzip.compress(json.dumps({"tasks": tasks}).encode())
     for name in quality.SETS:
         (tmp_path / f"{name}.json.gz").write_bytes(raw)
     return tmp_path
@@ -58,17 +58,16 @@ def test_abstention_is_counted(
 
 
 @pytest.mark.whole
+def test_signals_are_measured(bench: Run) -> None:
+    done = bench("signals")
+    assert (done.returncode, "bare patterns" in done.stdout) == (0, True)
+
+
+@pytest.mark.whole
 def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     assert judgements.run_contradictions() is True
     assert judgements.run_mining() is True
     assert missing(capsys.readouterr().out, "half the words in common", "every sentence over 30 characters") == []
-
-
-def test_precision_and_recall_are_what_they_are_called() -> None:
-    score = judgements.Score(right=6, wrong=2, missed=4)
-    assert (score.precision, score.recall) == (0.75, 0.6)
-    nothing = judgements.Score(right=0, wrong=0, missed=0)
-    assert (nothing.precision, nothing.recall) == (0.0, 0.0)
 
 
 @pytest.mark.whole
@@ -80,16 +79,12 @@ def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pyt
     assert all(isinstance(figure, Spread) and figure.p50 > 0 for figure in recalls[1:])
 
 
+@pytest.mark.whole
 def test_imports_are_compared_text_by_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(importing, "BAR", 0)
     assert importing.run(20) is True
     out = capsys.readouterr().out
     assert all(system in out for system in importing.MAKERS)
-
-
-def test_the_quickest_round_counts() -> None:
-    assert best([Spread(p50=2, p95=3), Spread(p50=1, p95=9)]) == Spread(p50=1, p95=9)
-    assert spread(lambda _: None, range(20)).p50 >= 0
 
 
 @pytest.mark.whole
@@ -118,9 +113,7 @@ def test_what_memories_say_together_is_measured_beside_its_targets(
         monkeypatch.setattr(knowledge, name, few)
     assert knowledge.run() is True
     out = capsys.readouterr().out
-    counted = re.search(r"(\d+) of 124", out)
-    assert counted
-    assert int(counted[1]) >= 110
+    assert int(re.findall(r"(\d+) of 124", out)[0]) >= 110
     assert "planted pairs found" in out
 
 
@@ -135,9 +128,8 @@ def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, mon
     monkeypatch.setattr(filling, "WRITTEN", 20)  # so that most of it is copied, as in a large one
     with open_memory(load_settings(environment={}, flags={"home": str(tmp_path)})) as memory:
         assert memory.embedder is not None
-        filling.fill(
-            memory, 60, 6, np.stack([made.vector for made in memory.embedder.embed(["one text", "and another"])])
-        )
+        vectors = np.stack([made.vector for made in memory.embedder.embed(["one text", "and another"])])
+        filling.fill(memory, 60, 6, vectors)
         copied = docs(memory)
         assert memory.store.rebuild() == len(copied) == 60
         assert docs(memory) == copied

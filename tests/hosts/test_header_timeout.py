@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import uvicorn
 
@@ -33,6 +33,10 @@ def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
             thread.join(20)
 
 
+def connected(address: tuple[str, int]) -> socket.socket:
+    return socket.create_connection(address, timeout=120)
+
+
 def is_hung_up(line: socket.socket) -> bool:
     """Wait until the other end hangs up; a server that keeps it open runs into the time limit."""
     try:
@@ -41,41 +45,30 @@ def is_hung_up(line: socket.socket) -> bool:
         return True
 
 
+def is_answered(line: socket.socket, request: bytes = WHOLE) -> bool:
+    line.sendall(request)
+    return line.recv(12) == b"HTTP/1.1 200"
+
+
 def test_300_half_sent_requests_are_hung_up_on_in_time() -> None:
-    with serving(1.0) as address:
-        lines = [socket.create_connection(address, timeout=120) for _ in range(300)]
-        for number, line in enumerate(lines):
+    with serving(1.0) as address, ExitStack() as lines:
+        halves = [lines.enter_context(connected(address)) for _ in range(300)]
+        for number, line in enumerate(halves):
             line.sendall(HALVES[number % len(HALVES)])
-        with socket.create_connection(address, timeout=120) as whole:
-            whole.sendall(WHOLE)
-            assert whole.recv(12) == b"HTTP/1.1 200"
-        assert all(is_hung_up(line) for line in lines)
-        for line in lines:
-            line.close()
-
-
-def test_the_second_request_on_a_connection_is_bounded_too() -> None:
-    with serving(1.0) as address, socket.create_connection(address, timeout=120) as line:
-        line.sendall(WHOLE)
-        assert b"".join(iter(lambda: line.recv(1), b"k")).endswith(b"\r\no")  # up to the end of "ok"
-        line.sendall(HALVES[2])
-        assert is_hung_up(line)
+        second = lines.enter_context(connected(address))
+        assert is_answered(second)
+        assert b"".join(iter(lambda: second.recv(1), b"k")).endswith(b"\r\no")  # up to the end of "ok"
+        second.sendall(HALVES[2])  # the second request on a connection is bounded too
+        assert all(is_hung_up(line) for line in (*halves, second))
 
 
 def test_one_address_keeps_only_so_many_waiting() -> None:
-    with serving(60.0, most=20) as address:
-        lines = [socket.create_connection(address, timeout=120) for _ in range(20)]
-        for line in lines:
+    with serving(60.0, most=20) as address, ExitStack() as lines:
+        halves = [lines.enter_context(connected(address)) for _ in range(20)]
+        for line in halves:
             line.sendall(b"GET")
-        with socket.create_connection(address, timeout=120) as one_more:
-            with lines.pop(0) as oldest:
-                assert is_hung_up(oldest)
-            one_more.sendall(WHOLE)
-            assert one_more.recv(12) == b"HTTP/1.1 200"
-        for line in lines:
-            line.sendall(WHOLE.removeprefix(b"GET"))
-            assert line.recv(12) == b"HTTP/1.1 200"
-            line.close()
-        with socket.create_connection(address, timeout=120) as again:
-            again.sendall(WHOLE)
-            assert again.recv(12) == b"HTTP/1.1 200"
+        one_more = lines.enter_context(connected(address))
+        assert is_hung_up(halves.pop(0))  # the oldest
+        assert is_answered(one_more)
+        assert all(is_answered(line, WHOLE.removeprefix(b"GET")) for line in halves)
+        assert is_answered(lines.enter_context(connected(address)))

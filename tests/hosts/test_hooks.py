@@ -3,10 +3,10 @@
 import io
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks import hook as hook_module
 from holdfast.hosts.hooks.hook import activity_of
 from holdfast.hosts.hooks.hook import main as hook_main
 from holdfast.hosts.worker import work
-from holdfast.model.trail import EVENTS
+from holdfast.model.trail import EVENTS, OBSERVER_FOLDER
 from tests import engines
-from tests.conftest import ran
-from tests.hosts.running import Run, answer, hold_worker, hooked, kept, release_worker
+from tests.conftest import new_folder, ran
+from tests.hosts.running import Run, answer, held_worker, hold_worker, hooked, kept, release_worker
 from tests.hosts.scripts import scripts_in, spooled
+from tests.hosts.test_mcp import INITIALIZE
 from tests.policy.test_secrets import PLANTED
 from tests.rows import WHOLE
 
@@ -57,32 +59,24 @@ def text_of(reply: Any) -> str:
 
 
 @pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers",))])
-def test_it_imports_next_to_nothing(tmp_path: Path, event: str, parts: tuple[str, ...]) -> None:
-    home = tmp_path / "store"
-    home.mkdir()
+def test_it_imports_next_to_nothing(home: Path, event: str, parts: tuple[str, ...]) -> None:
     code = f"""
 import os, sys
 sys.argv = ["client.py", {event!r}, "--home", {str(home)!r}]
 os._exit = lambda code: print(" ".join(sorted(sys.modules)))
 exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CLIENT)!r}}})
 """
-    shown = ran(
-        [sys.executable, "-I", "-S", "-c", code],
-        input=json.dumps(
-            {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash", "tool_input": {"command": "ls"}}
-        ),
-        check=True,
-    ).stdout.split()
+    told = {"session_id": "s", "cwd": str(home), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    shown = ran([sys.executable, "-I", "-S", "-c", code], input=json.dumps(told), check=True).stdout.split()
     assert len(spooled(home)) == 1
-    used = ("hook", "places", *parts)
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
         *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "unwrap", "words")),
         *(f"holdfast.model{part}" for part in ("", ".files", ".foreign_json", ".patterns")),
-        *(f"holdfast.hosts.hooks.{name}" for name in used),
+        *(f"holdfast.hosts.hooks.{name}" for name in ("hook", "places", *parts)),
     }
-    heavy = tuple("typing dataclasses inspect pathlib subprocess sqlite3 datetime logging hashlib fnmatch".split())
-    assert {*heavy} & set(shown) == set()
+    heavy = "typing dataclasses inspect pathlib subprocess sqlite3 datetime logging hashlib fnmatch".split()
+    assert set(heavy) & set(shown) == set()
 
 
 def test_a_package_half_upgraded_is_no_trouble_of_the_client(tmp_path: Path) -> None:
@@ -111,24 +105,24 @@ WRAPPED = (
 )
 
 
-def cores(secret: str) -> list[bytes]:
-    """Give the lines of a secret that nobody else would write."""
-    return [line.encode() for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8]
-
-
-def under(home: Path) -> bytes:
-    """Give every byte below a folder, names included."""
-    return b"\n".join(path.name.encode() + b"\n" + path.read_bytes() for path in home.rglob("*") if path.is_file())
-
-
 def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
-    written = under(home)
-    return [secret for secret in secrets if any(core in written for core in cores(secret))]
+    """Return the secrets that stand in a file below a folder, or in its name: those with a line nobody else would write."""
+    files = [path for path in home.rglob("*") if path.is_file()]
+    written = b"\n".join(path.name.encode() + b"\n" + path.read_bytes() for path in files)
+    lines = {secret: secret.replace("\\n", "\n").split("\n") for secret in secrets}
+    return [secret for secret in lines if any(len(line) > 8 and line.encode() in written for line in lines[secret])]
 
 
-def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
-    home: Path, project: Path, holdfast: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def fire(home: Path, event: str, raw: bytes, client_name: str = "claude-code") -> str:
+    """Run the hook in this process; return what it prints."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        hook_main([event, "--client", client_name, "--home", str(home)])
+    return out.getvalue()
+
+
+def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(home: Path, project: Path, holdfast: Run) -> None:
     # Of every twelfth kind one, for tests of the policy have all, and the wrappings.
     planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())[::12]
     planted = [*planted, *(("wrapped", TAIL, wrapping.format(TAIL)) for wrapping in WRAPPED)]
@@ -139,34 +133,24 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     ordered = sorted(planted, key=lambda row: "cut off" in row[2])
     for number in range(0, len(ordered), 10):
         text = "\n\n".join(row[2] for row in ordered[number : number + 10])
-        told = {
+        nested = {"deep": [text, {text: text}], text: 1}
+        long = "x" * 3_990 + f" {text} " + "y" * 9_000
+        told: dict[str, Any] = {
+            **dict.fromkeys(("agent_type", "source", "reason"), text),
             "session_id": f"s{number % 7}",
             "cwd": str(project),
             "prompt": f"Please fix it:\n{text}\nand remember it.",
             "last_assistant_message": f"We decided to keep\n{text}\nbecause it works.",
             "tool_name": "Bash",
-            "tool_input": {
-                "command": f"curl x; {text}",
-                "nested": {"deep": [text, {text: text}], text: 1},
-                "long": "x" * 3_990 + f" {text} " + "y" * 9_000,
-            },
+            "tool_input": {"command": f"curl x; {text}", "nested": nested, "long": long},
             "tool_response": {"stdout": "x" * 5_980 + f"\n{text}\n" + "y" * 9_000, "stderr": text, "exit_code": 1},
             "transcript_path": f"/tmp/{text}/t.jsonl",
-            "agent_type": text,
-            "source": text,
-            "reason": text,
         }
         for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
-            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
-            hook_main([event, "--home", str(home)])
-        as_text = {
-            **told,
-            "tool_input": text + " z" * 6_000,
-            "tool_response": text,
-            "session_id": f"{text} s" if number == 0 else "s",
-        }
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(as_text).encode())))
-        hook_main(["PostToolUse", "--home", str(home)])
+            fire(home, event, json.dumps(told).encode())
+        session = f"{text} s" if number == 0 else "s"
+        as_text = {"tool_input": text + " z" * 6_000, "tool_response": text, "session_id": session}
+        fire(home, "PostToolUse", json.dumps(told | as_text).encode())
     secrets = [secret for _, secret, _ in planted]
     assert len(spooled(home)) >= 5 * len(planted) // 10
     assert leaked(home, secrets) == []
@@ -204,13 +188,8 @@ def test_whatever_comes_in_nothing_breaks(
 ) -> None:
     home = _FUZZ.setdefault("home", tmp_path_factory.mktemp("fuzz"))
     hold_worker(home)
-    before, out = (sys.stdin, sys.stdout), io.StringIO()
-    sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(raw)), out
-    try:
-        hook_main([event, "--client", name, "--home", str(home)])
-    finally:
-        sys.stdin, sys.stdout = before
-    assert out.getvalue() == "" or isinstance(json.loads(out.getvalue()), dict)
+    printed = fire(home, event, raw, name)
+    assert printed == "" or isinstance(json.loads(printed), dict)
     files = [path for path in home.rglob("*") if path.is_file()]
     if any(text[:12] in raw.decode(errors="replace") for _, _, text in PLANTED):
         assert leaked(home, [secret for _, secret, _ in PLANTED]) == []
@@ -222,22 +201,24 @@ def test_whatever_comes_in_nothing_breaks(
 _FUZZ: dict[str, Path] = {}
 
 
-def test_broken_input_leaves_one_line_in_our_own_log(hook: Hook, home: Path) -> None:
-    for raw in (b"", b"garbage", b"[1]", b"{" * 5_000, b"x" * 10_000_001):
-        assert hook("PostToolUse", raw=raw) is None
-    assert len((home / "hooks.log").read_text().splitlines()) == 5
+def test_broken_input_leaves_one_line_in_our_own_log(hook: Hook, home: Path, project: Path) -> None:
+    told = f'{{"session_id": "s", "cwd": {json.dumps(str(project))}, "tool_name": "Bash", "tool_input": %s}}'
+    deep = [told % ('{"a":' * depth + "1" + "}" * depth) for depth in (101, 10_000)]
+    broken = (b"", b"garbage", b"[1]", b"{" * 5_000, b"x" * 10_000_001)
+    for raw in (*broken, *map(str.encode, deep)):
+        assert hook("PreToolUse", raw=raw) is None
+    log = (home / "hooks.log").read_text().splitlines()
+    assert ["nested more than 100 levels deep" in line for line in log][5:] == [True, True]
     assert spooled(home) == []
 
 
-def test_without_a_store_nothing_is_made(tmp_path: Path, project: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(CLIENT), "UserPromptSubmit", "--home", str(tmp_path / "missing")],
-        input=json.dumps({"session_id": "s", "cwd": str(project), "prompt": "hello"}).encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+def test_without_a_store_and_for_an_observer_at_work_nothing_is_kept(tmp_path: Path, project: Path) -> None:
+    observer = new_folder(tmp_path / f"{OBSERVER_FOLDER}x1")
+    for home, folder in ((tmp_path / "missing", project), (tmp_path, observer)):
+        assert hooked(home, folder, "UserPromptSubmit", prompt="hello") is None
+        assert not (home / "spool").exists()
     assert not (tmp_path / "missing").exists()
+    assert hook_module.OBSERVER_FOLDER == OBSERVER_FOLDER
 
 
 def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path) -> None:
@@ -250,52 +231,27 @@ def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path)
 
 def test_a_second_worker_leaves_at_once(home: Path, holdfast: Run) -> None:
     kept(holdfast, "Something.")
-    holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            f"import fcntl, os, sys; f=os.open({str(home / 'work.lock')!r}, os.O_RDWR | os.O_CREAT); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()",
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    assert answer(holdfast("work", "--json")) == {"status": "busy"}
-    assert holder.poll() is None
-    holder.communicate()
+    with held_worker(home):
+        assert answer(holdfast("work", "--json")) == {"status": "busy"}
     assert answer(holdfast("work", "--json"))["problems"] == []
 
 
-@pytest.mark.parametrize("tool", ["mcp__holdfast__remember", ""])
 def test_hooks_and_server_of_one_client_speak_of_one_session(
-    hook: Hook, holdfast: Run, home: Path, project: Path, environment: dict[str, str], tool: str
+    hook: Hook, holdfast: Run, home: Path, project: Path, environment: dict[str, str]
 ) -> None:
     """The client is this test: it runs the hook and starts the server, and tells the server nothing."""
-    if tool:
-        hook("PreToolUse", "codex", tool_name=tool, tool_input={"text": "x"})
-    else:
-        hook("UserPromptSubmit", "codex", prompt="Open the shop.")
-    call = {"name": "remember", "arguments": {"text": "The oven called Hilde needs ten minutes."}}
-    lines = [
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}},
-        },
-        {"id": 2, "method": "tools/call", "params": call},
-    ]
-    subprocess.run(
-        [sys.executable, "-m", "holdfast", "mcp"],
-        input="".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines).encode(),
-        env={name: value for name, value in environment.items() if name != "HOLDFAST_PROJECT"}
-        | {"HOLDFAST_HOME": str(home)},
-        cwd=project,
-        capture_output=True,
-        check=True,
-    )
-    worked(home, project)
-    assert [one["id"] for one in answer(holdfast("session", "list", "--json"))] == ["abc-1"]
+    own = {name: value for name, value in environment.items() if name != "HOLDFAST_PROJECT"}
+    own |= {"HOLDFAST_HOME": str(home)}
+    call = {"name": "remember", "arguments": {"text": "The oven called Hilde needs ten minutes.", "force": True}}
+    asked = [{"id": 1, "method": "initialize", "params": INITIALIZE}, {"id": 2, "method": "tools/call", "params": call}]
+    given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in asked)
+    for session, event in (("s-tool", "PreToolUse"), ("s-prompt", "UserPromptSubmit")):
+        told = {"tool_name": "mcp__holdfast__remember", "tool_input": {"text": "x"}, "prompt": "Open the shop."}
+        hook(event, "codex", session_id=session, **told)
+        ran([sys.executable, "-m", "holdfast", "mcp"], project, input=given, env=own, check=True)
+        worked(home, project)
+        assert session in {one["id"] for one in answer(holdfast("session", "list", "--json"))}
+    assert len(answer(holdfast("session", "list", "--json"))) == 2
 
 
 def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, project: Path) -> None:
@@ -311,16 +267,3 @@ def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, pro
     worked(home, project)
     assert {path.name for path in (home / "seen").iterdir()} == known
     assert not (home / "prepared" / "handover-old.txt").exists()
-
-
-@pytest.mark.parametrize("depth", [101, 900, 10_000])
-def test_deep_json_on_stdin_is_refused_in_one_line_of_the_log(
-    hook: Hook, home: Path, project: Path, depth: int
-) -> None:
-    deep = '{"a":' * depth + "1" + "}" * depth
-    said = f'{{"session_id": "s", "cwd": {json.dumps(str(project))}, "tool_name": "Bash", "tool_input": {deep}}}'
-    assert hook("PreToolUse", raw=said.encode()) is None
-    assert spooled(home) == []
-    log = (home / "hooks.log").read_text()
-    assert log.count("\n") == 1
-    assert "nested more than 100 levels deep" in log

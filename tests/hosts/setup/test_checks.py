@@ -14,34 +14,29 @@ def checks_of(place: Place) -> dict[str, Check]:
     return {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
 
 
-def test_every_client_that_was_set_up_is_well(place: Place) -> None:
-    place.init(*(client.name for client in CLIENTS))
+def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
+    names = {client.name for client in CLIENTS}
+    place.init(*names)
     checks = checks_of(place)
-    assert set(checks) == {"clients", *(client.name for client in CLIENTS)}
-    assert not any(check.fix for check in checks.values())
+    assert set(checks) == {"clients", *names}
+    assert [check for check in checks.values() if check.fix] == []
     assert checks["claude-code"].found == "Claude Code starts it, 10 hooks are in place"
     assert checks["continue"].found == "Continue starts it"
-
-
-def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
-    place.init(*(client.name for client in CLIENTS))
     Path(place.made.hook).unlink()
     checks = checks_of(place)
-    assert checks["gemini"].found.endswith(f"run {place.made.hook}, which is not there")
-    assert checks["opencode"].found.endswith(f"run {place.made.hook}, which is not there")
+    for name in ("gemini", "opencode"):
+        assert checks[name].found.endswith(f"run {place.made.hook}, which is not there")
     assert checks["zed"].fix == ""
     Path(place.made.python).unlink()
     checks = checks_of(place)
-    assert {name for name, check in checks.items() if check.fix} == {client.name for client in CLIENTS}
+    assert {name for name, check in checks.items() if check.fix} == names
     assert f"starts {place.made.python}, which is not there" in checks["continue"].found
     assert checks["zed"].fix == "holdfast init --client zed"
 
 
 def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
-    new_file(
-        place.path("{home}/.cursor/mcp.json"),
-        '{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}',
-    )
+    entry = '{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}'
+    new_file(place.path("{home}/.cursor/mcp.json"), entry)
     assert checks_of(place)["cursor"].fix == "holdfast init --client cursor"
 
 

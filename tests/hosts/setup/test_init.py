@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer
 from tests.hosts.scripts import everything_under, scripts_in
+from tests.hosts.test_mcp import INITIALIZE
 
 globals().update(scripts_in(__file__))
 
@@ -63,17 +64,15 @@ def test_approvals_are_asked_for_apart_and_can_be_taken_back(run: Run, own_home:
 
 
 def test_an_approval_of_an_earlier_version_can_be_taken_back(run: Run, own_home: Path, claude: Path) -> None:
-    gemini = own_home / ".gemini" / "settings.json"
-    gemini.parent.mkdir()
+    gemini = new_folder(own_home / ".gemini") / "settings.json"
     run("init", "--client", "claude-code", "--client", "gemini", "--yes")
     manifest = next(own_home.rglob("setup.json"))
     noted = json.loads(manifest.read_text())
     for touched in noted["files"].values():  # a rule was an element, a key part of the server's entry
         touched["placed"] = [one for one in touched["placed"] if one["kind"] != "approval" or one["form"] == "rule"]
-        for one in touched["placed"]:
-            if one["kind"] == "approval":
-                one["kind"] = "element"
-                del one["form"], one["given"]
+        for one in (one for one in touched["placed"] if one["kind"] == "approval"):
+            one["kind"] = "element"
+            del one["form"], one["given"]
     manifest.write_text(json.dumps(noted))
     run("init", "--no-approve", "--yes")
     settings = json.loads((own_home / ".claude" / "settings.json").read_text())
@@ -84,22 +83,10 @@ def test_an_approval_of_an_earlier_version_can_be_taken_back(run: Run, own_home:
 
 
 def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path, claude: Path) -> None:
-    """What stands in the file really lists tools, whatever lies in the folder it is started in."""
-
+    """What stands in the file really starts our server, whatever lies in the folder it is started in."""
     run("init", "--yes")
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
-    trap = new_folder(own_home / "trap")
-    (trap / "holdfast.py").write_text("raise SystemExit('a module of the project')")
-    asked = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-    }
-    done = ran(
-        [entry["command"], *entry["args"]],
-        trap,
-        input=json.dumps(asked) + "\n",
-        env={**os.environ, "HOME": str(own_home)},
-    )
+    trap = new_file(own_home / "trap" / "holdfast.py", "raise SystemExit('a module of the project')").parent
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}) + "\n"
+    done = ran([entry["command"], *entry["args"]], trap, input=asked, env={**os.environ, "HOME": str(own_home)})
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "holdfast"

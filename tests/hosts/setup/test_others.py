@@ -1,7 +1,6 @@
 """Taking the place of another memory system: what it left is found, taken out, and put back byte by byte."""
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from holdfast.hosts.setup.others import others
 from tests.conftest import new_file
 from tests.hosts.running import Run
 from tests.hosts.setup.conftest import Place
+from tests.replicas.seats import git
 from tests.rows import rows
 
 # A file, its content, and what is found in it: the system and the noun of each entry.
@@ -25,19 +25,16 @@ def written(place: Place, template: str, content: Any) -> Path:
     return new_file(place.path(template), content if isinstance(content, str) else json.dumps(content, indent=2) + "\n")
 
 
-def replaced(place: Place, *clients: str) -> None:
+def replaced(place: Place) -> None:
     """Set clients up and take out everything that other systems have."""
-    choices = Choices(clients=tuple(BY_NAME[name] for name in clients))
+    choices = Choices(clients=(BY_NAME["claude-code"], BY_NAME["codex"]))
     out = [want for found in others(place.machine) for want in found.entries]
     wants = [*out, *wanted(choices, place.machine, place.made)]
-    apply(
-        planned(wants, choices, read_manifest(place.store), place.machine.project),
-        read_manifest(place.store),
-        place.store,
-    )
+    manifest = read_manifest(place.store)
+    apply(planned(wants, choices, manifest, place.machine.project), manifest, place.store)
 
 
-@pytest.mark.parametrize(("template", "content", "expected"), ROWS, ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(("template", "content", "expected"), ROWS)
 def test_what_another_system_left_is_found_taken_out_and_put_back(
     place: Place, template: str, content: Any, expected: list[list[str]]
 ) -> None:
@@ -49,7 +46,7 @@ def test_what_another_system_left_is_found_taken_out_and_put_back(
         for want in found.entries
     ]
     assert sorted(found) == sorted(expected)
-    replaced(place, "claude-code", "codex")
+    replaced(place)
     assert not any(found.entries for found in others(place.machine))
     for word in ("gitmem-mcp", ".gitmem", "bettermemory", "hot-memory", "claude-mem", "session_start first"):
         assert word not in path.read_text(encoding="utf-8")
@@ -60,12 +57,12 @@ def test_what_another_system_left_is_found_taken_out_and_put_back(
 def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place: Place) -> None:
     paths = [written(place, template, content) for template, content, expected in ROWS if expected]
     before = [want for found in others(place.machine) for want in found.entries]
-    replaced(place, "claude-code", "codex")
+    replaced(place)
     mcp = json.loads(paths[0].read_text(encoding="utf-8"))
     mcp["mcpServers"]["later"] = {"command": "later"}
-    paths[0].write_text(json.dumps(mcp), encoding="utf-8")
-    paths[4].write_text(paths[4].read_text(encoding="utf-8") + "\n[later]\nx = 1\n", encoding="utf-8")
-    paths[5].write_text(paths[5].read_text(encoding="utf-8") + "And spaces.", encoding="utf-8")
+    new_file(paths[0], json.dumps(mcp))
+    for path, more in ((paths[4], "\n[later]\nx = 1\n"), (paths[5], "And spaces.")):
+        new_file(path, path.read_text(encoding="utf-8") + more)
     place.uninstall()
     assert [want for found in others(place.machine) for want in found.entries] == before
     assert json.loads(paths[0].read_text(encoding="utf-8"))["mcpServers"].keys() == {"github", "later", "gitmem"}
@@ -74,23 +71,17 @@ def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place
 
 def test_data_is_found_where_each_system_keeps_it(place: Place) -> None:
     assert others(place.machine) == []
-    for template in (
-        "{project}/.gitmem/x",
-        "{home}/.memory-mcp/memory.db",
-        "{home}/.claude-mem/claude-mem.db",
-        "{home}/.claude-memory/x",
-    ):
+    kept = {
+        "gitmem": "{project}/.gitmem/x",
+        "memory-mcp": "{home}/.memory-mcp/memory.db",
+        "claude-mem": "{home}/.claude-mem/claude-mem.db",
+        "bettermemory": "{home}/.claude-memory/x",
+    }
+    for template in kept.values():
         written(place, template, "")
-    project = place.machine.project
-    for arguments in (
-        ("init", "-q"),
-        ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty"),
-    ):
-        subprocess.run(["git", *arguments], cwd=project, check=True)
-    note = ("-c", "user.name=a", "-c", "user.email=a@b.c", "notes", "--ref=mem/decisions", "add", "-m", "x")
-    subprocess.run(["git", *note], cwd=project, check=True)
-    subprocess.run(["git", "pack-refs", "--all"], cwd=project, check=True)
-    found = {found.system.name: found.data for found in others(place.machine)}
+    for words in ("init -q", "commit -qm x --allow-empty", "notes --ref=mem/decisions add -m x", "pack-refs --all"):
+        git(place.machine.project, *words.split())
+    found = {one.system.name: one.data for one in others(place.machine)}
     assert {name: path.name for name, path in found.items() if path} == {
         "gitmem": ".gitmem",
         "memory-mcp": "memory.db",
@@ -116,17 +107,16 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     here = replace(place, machine=replace(place.machine, home=own_home, project=project))
     for template, content, _ in (ROWS[0], ROWS[1], ROWS[5]):
         written(here, template, content)
-    lesson: dict[str, Any] = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
-    lesson |= {
+    lesson = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
+    more = {
         "description": "It broke checkout.",
         "counter_arguments": ["one", "two"],
         "created_at": "2026-01-02T03:04:05Z",
     }
-    written(here, "{project}/.gitmem/learnings.json", [lesson])
+    written(here, "{project}/.gitmem/learnings.json", [lesson | more])
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
-    assert (
-        "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in run("switch", "--dry-run").stdout
-    )
+    promised = run("switch", "--dry-run").stdout
+    assert "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in promised
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
     done = run("switch", "gitmem", "--yes")
     assert (done.returncode, "1 imported (1 scar)" in done.stdout) == (0, True), done.stdout

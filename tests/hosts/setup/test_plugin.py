@@ -34,18 +34,16 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
     ours = {path.name: path.read_text() for path in PLUGIN.glob("commands/*.md")}
     assert {name: (COMPATIBLE / "commands" / name).read_text() for name in ours} == ours
     assert sorted(ours) == [f"{name}.md" for name in "capture health recall search status sync".split()]
+    assert os.access(LAUNCHER, os.X_OK)
 
 
-def test_every_event_has_a_hook_in_shell_form() -> None:
+def test_every_event_has_a_hook_in_shell_form_and_the_server_is_started_by_name() -> None:
+    """Codex knows no `args` of hooks, and puts nothing in for ${CLAUDE_PLUGIN_ROOT} at the server."""
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
     assert list(hooks) == list(EVENTS)
     for event, groups in hooks.items():
-        command = f'"${{CLAUDE_PLUGIN_ROOT}}/bin/holdfast-hook" {event}'  # Codex knows no `args`
+        command = f'"${{CLAUDE_PLUGIN_ROOT}}/bin/holdfast-hook" {event}'
         assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": SECONDS[event]}]}]
-
-
-def test_the_server_is_started_by_name() -> None:
-    """Codex puts nothing in for ${CLAUDE_PLUGIN_ROOT} here, so nothing of the plugin can be named."""
     server = json.loads((PLUGIN / ".mcp.json").read_text())
     assert server == {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
 
@@ -78,16 +76,11 @@ def test_without_holdfast_a_hook_does_nothing_successfully(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("layout", ["environment", "elsewhere"])
-def test_the_launcher_finds_the_hook_file(tmp_path: Path, layout: str) -> None:
-    path = installed(tmp_path, layout)
-    done = launched(tmp_path, "Stop", path=path, PYTHONPATH=str(tmp_path / "checkout"))
-    assert (done.stdout.strip(), done.returncode) == ("Stop --client claude-code 1 given", 0), done.stderr
-
-
-def test_the_launcher_tells_who_runs_it(tmp_path: Path) -> None:
-    path = installed(tmp_path, "environment")
-    assert "--client codex" in launched(tmp_path, "Stop", path=path, PLUGIN_DATA="/x").stdout
-    assert "--client copilot" in launched(tmp_path, "Stop", path=path, COPILOT_PLUGIN_ROOT="/x").stdout
+def test_the_launcher_finds_the_hook_file_and_names_the_client(tmp_path: Path, layout: str) -> None:
+    given = {"path": installed(tmp_path, layout), "PYTHONPATH": str(tmp_path / "checkout")}
+    for variable, client in (("OTHER", "claude-code"), ("PLUGIN_DATA", "codex"), ("COPILOT_PLUGIN_ROOT", "copilot")):
+        done = launched(tmp_path, "Stop", **given, **{variable: "/x"})
+        assert (done.stdout.strip(), done.returncode) == (f"Stop --client {client} 1 given", 0), done.stderr
 
 
 HOSTILE: list[str] = rows("texts_that_a_shell_would_run")
@@ -112,32 +105,23 @@ def test_opencodes_plugin_passes_texts_as_data_and_never_throws(tmp_path: Path) 
     assert not [path for path in tmp_path.rglob("*") if "pwned" in path.name]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="hooks of a POSIX shell")
 def test_a_hooks_command_line_is_words_whatever_folders_are_called(tmp_path: Path) -> None:
     for text in (one for one in HOSTILE if "\0" not in one):
         made = Installation(python="/bin/echo", hook=f"{tmp_path}/{text}", home=text)
-        done = subprocess.run(
-            ["/bin/sh", "-c", made.hook_line("Stop", "codex")], cwd=tmp_path, capture_output=True, check=True
-        )
-        assert done.stdout.decode() == f"-I -S {tmp_path}/{text} Stop --client codex --home {text}\n"
+        done = ran(["/bin/sh", "-c", made.hook_line("Stop", "codex")], tmp_path, check=True)
+        assert done.stdout == f"-I -S {tmp_path}/{text} Stop --client codex --home {text}\n"
     assert list(tmp_path.iterdir()) == []
 
 
 def installed(tmp_path: Path, layout: str) -> str:
     """Lay out an installation as a tool in its environment, or with the package elsewhere; give the search path."""
-    package = tmp_path / "my env" / "lib" / "python3.99" / "site-packages" / "holdfast" / "hosts"
-    if layout == "elsewhere":
-        package = tmp_path / "checkout" / "holdfast" / "hosts"
-    (package / "hooks").mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "hooks" / "client.py").write_text(
-        "import sys; print(*sys.argv[1:], sys.flags.isolated, sys.stdin.read())"
-    )
-    bin_folder = new_folder(tmp_path / "my env" / "bin")
-    (bin_folder / "python").symlink_to(sys.executable)
-    program = bin_folder / "holdfast"
-    program.write_text(f"#!{bin_folder / 'python'}\n")
-    program.chmod(0o755)
+    site = tmp_path / "my env" / "lib" / "python3.99" / "site-packages"
+    package = (tmp_path / "checkout" if layout == "elsewhere" else site) / "holdfast" / "hosts"
+    new_file(package / "__init__.py", "")
+    new_file(package / "hooks" / "client.py", "import sys; print(*sys.argv[1:], sys.flags.isolated, sys.stdin.read())")
+    python, program = (tmp_path / "my env" / "bin" / name for name in ("python", "holdfast"))
+    new_file(program, f"#!{python}\n").chmod(0o755)
+    python.symlink_to(sys.executable)
     linked = new_folder(tmp_path / "local bin")
     (linked / "holdfast").symlink_to(program)
     return f"{linked}:/usr/bin:/bin"
@@ -146,12 +130,8 @@ def installed(tmp_path: Path, layout: str) -> str:
 def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the launcher in a folder with a module that must not be taken for ours."""
     (folder / "holdfast.py").write_text("raise SystemExit('a module of the project')")
-    return ran(
-        ["/bin/sh", str(LAUNCHER), *arguments],
-        folder,
-        input="given",
-        env={"HOME": str(folder), "PATH": path, **environment},
-    )
+    given = {"HOME": str(folder), "PATH": path, **environment}
+    return ran(["/bin/sh", str(LAUNCHER), *arguments], folder, input="given", env=given)
 
 
 @pytest.mark.parametrize("relative", [".", "", "node_modules/.bin"])
@@ -161,7 +141,3 @@ def test_the_launcher_runs_no_program_of_the_project(tmp_path: Path, relative: s
     planted.chmod(0o755)
     done = launched(tmp_path, "Stop", path=f"{relative}:{path}")
     assert (done.returncode, done.stdout, (tmp_path / "pwned").exists()) == (0, "", False)
-
-
-def test_the_launcher_may_be_run() -> None:
-    assert os.access(LAUNCHER, os.X_OK)
