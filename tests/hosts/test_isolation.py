@@ -1,4 +1,4 @@
-"""Another project's records, and another user's private ones, are asked for through everything there is: nothing comes.
+"""Another project's records, another user's private ones and the server's own files are asked for through everything: nothing comes.
 
 The calls are made from the tables of tools, resources and prompts, so a new one is covered by being there.
 """
@@ -6,6 +6,7 @@ The calls are made from the tables of tools, resources and prompts, so a new one
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from holdfast.hosts.server.members import Members, Visit
 from holdfast.model.access import asking
 from holdfast.surfaces.tool import Tool
 from holdfast.verbs.memory import Memory
+from tests.conftest import new_file
 from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit
 from tests.rows import each, sampled
 from tests.surfaces.examples import EXAMPLES, filled, requests_of
@@ -24,6 +26,8 @@ from tests.surfaces.examples import EXAMPLES, filled, requests_of
 ANNA, READER = visit("anna", SHOP), visit("rita", SHOP, role="read")
 BEN, CARLA = visit("ben", SHOP, shares=False), visit("carla", BANK)
 THERE, OWN = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary")
+WORDS = [BANK, f"{THERE[0]} {OWN[0]} migrations API"]  # what finds it, for whom it belongs to
+FILED, READING = "qxz8816lantern", {"bootstrap_project": "root_path", "seed_from_file": "file_path"}
 TOOLS = [(name, tool) for name in SURFACES for tool in surface_named(name).tools.values()]
 EACH_TOOL = each(("name", "tool"), TOOLS)
 pytestmark = pytest.mark.xdist_group("isolation")
@@ -36,16 +40,6 @@ class Fort:
     members: Members
     there: dict[str, str]
     own: dict[str, str]
-
-    @property
-    def forged(self) -> list[str]:
-        """Everything somebody might say to get at it."""
-        return [*self.there.values(), *self.own.values(), *self.words]
-
-    @property
-    def words(self) -> list[str]:
-        """What finds it, for whom it belongs to."""
-        return [BANK, f"{THERE[0]} {OWN[0]} migrations API"]
 
 
 @pytest.fixture(scope="module")
@@ -130,17 +124,15 @@ def untouched(fort: Fort) -> list[str]:
 
 def test_what_is_hidden_is_there_for_whom_it_belongs_to(fort: Fort) -> None:
     for who, (word, unsaid), ids in ((CARLA, THERE, fort.there), (BEN, OWN, fort.own)):
-        recalled = ask(
-            fort, who, "core", "tools/call", {"name": "recall", "arguments": {"query": f"{word} migrations"}}
-        )
-        assert unsaid in recalled
+        recall = {"name": "recall", "arguments": {"query": f"{word} migrations"}}
+        assert unsaid in ask(fort, who, "core", "tools/call", recall)
         assert unsaid in ask(fort, who, "core", "resources/read", {"uri": f"holdfast://record/{ids['fact']}"})
 
 
 @EACH_TOOL
 def test_no_tool_gives_away_or_changes_what_is_anothers(fort: Fort, name: str, tool: Tool) -> None:
     before = untouched(fort)
-    made = [call for said in (*fort.words, fort.there["fact"], fort.own["session"]) for call in calls_of(tool, said)]
+    made = [call for said in (*WORDS, fort.there["fact"], fort.own["session"]) for call in calls_of(tool, said)]
     made += [call for said in rotated(fort, tool) for call in calls_of(tool, said, whole=False)]
     distinct = {json.dumps(call, sort_keys=True): call for call in (*examples(name, tool, fort), *made)}
     for place, arguments in enumerate(sampled(distinct.values(), 17)):
@@ -154,7 +146,7 @@ def test_no_tool_gives_away_or_changes_what_is_anothers(fort: Fort, name: str, t
 @each("name", SURFACES)
 def test_no_resource_or_prompt_gives_away_what_is_anothers(fort: Fort, name: str) -> None:
     surface = surface_named(name)
-    for said in sampled(fort.forged, 3):
+    for said in sampled([*fort.there.values(), *fort.own.values(), *WORDS], 3):
         for method, params in requests_of(surface, said):
             came = ask(fort, ANNA, name, method, params)
             assert THERE[1] not in came, params
@@ -172,30 +164,41 @@ def test_an_export_holds_only_what_one_can_see(fort: Fort) -> None:
     own = "The shop sells zebras."
     with at_work(fort.members, ANNA) as memory:
         memory.commit([memory.event("recorded", data={"body": own, "title": "zebras", "project": SHOP})])
-        carried = _everything(memory)
+        carried, elsewhere = _everything(memory), memory.acting_on(BANK)
         assert list(memory.store.projects()) == ["", SHOP]
-    assert own in carried
-    assert THERE[1] not in carried
-    assert OWN[1] not in carried
-
-
-def test_moving_to_another_project_shows_nothing_of_it(fort: Fort) -> None:
-    with at_work(fort.members, ANNA) as memory:
-        other = memory.acting_on(BANK)
-        assert THERE[1] not in _everything(other)
-        assert other.store.project_number(BANK) == -1
-
-
-def test_a_key_that_was_narrowed_shows_nothing_of_what_one_wrote_elsewhere(fort: Fort) -> None:
-    narrowed = visit("carla", SHOP)
-    with at_work(fort.members, narrowed) as memory:
-        assert THERE[1] not in _everything(memory)
+        assert THERE[1] not in _everything(elsewhere)
+        assert elsewhere.store.project_number(BANK) == -1
+    assert (own in carried, THERE[1] in carried, OWN[1] in carried) == (True, False, False)
+    with at_work(fort.members, visit("carla", SHOP)) as narrowed:  # her own, written in the project the key has lost
+        assert THERE[1] not in _everything(narrowed)
 
 
 def test_the_calls_reach_every_action_of_a_tool() -> None:
     tool = surface_named("core").tools["thread"]
     actions = {call.get("action") for call in calls_of(tool, "x")}
     assert actions >= set(_choices(tool.schema["properties"]["action"]))
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("machine")
+    for name in ("README.md", "notes.md", "CLAUDE.md"):
+        new_file(folder / name, f"# Notes\n\n- Always rehearse {FILED} migrations on a copy of the data first.\n")
+    return folder
+
+
+def test_no_tool_reads_files_of_the_server(fort: Fort, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(machine)
+    for (name, tool), said in product(TOOLS, (str(machine / "notes.md"), str(machine), "notes.md", ".")):
+        for arguments in sampled(calls_of(tool, said, whole=False), 8):
+            came = ask(fort, ANNA, name, "tools/call", {"name": tool.name, "arguments": arguments})
+            assert FILED not in came, (tool.name, arguments)
+        if tool.name in READING and said.startswith("/"):
+            params = {"name": tool.name, "arguments": {READING[tool.name]: said}}
+            came = ask(fort, ANNA, name, "tools/call", params)
+            assert ("server" in came.lower(), "Always rehearse" in came) == (True, False), came
+    kept = fort.members.owner.store.db.query("select data from events union all select doc from records")
+    assert not any(FILED in str(row[0]) for row in kept)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from tests.hosts.test_mcp import INITIALIZE, META
 from tests.rows import each, examples
 
 SERVER = server_of([toy.surface], Call(open=toy.no_memory))
-ERAS = pytest.mark.parametrize("envelope", [{}, {"_meta": META}], ids=["legacy", "modern"])
+ERAS = each("envelope", [{}, {"_meta": META}])
 
 
 def ask(method: str, **params: Any) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def test_fixed_addresses_and_templates_are_listed_apart(envelope: dict[str, Any]
     assert templates == [{"uriTemplate": "toy://shelf/{book}/text", **book}]
 
 
-@ERAS
 @examples
-def test_what_is_at_an_address_can_be_read(envelope: dict[str, Any], uri: str, mime: str, text: str) -> None:
-    assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
+def test_what_is_at_an_address_can_be_read(uri: str, mime: str, text: str) -> None:
+    for envelope in ({}, {"_meta": META}):
+        assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
 
 
 @each(
@@ -50,13 +50,6 @@ def test_a_missing_resource_has_another_code_in_each_era(uri: str) -> None:
 
 
 @ERAS
-def test_a_resource_that_cannot_be_read_says_why(envelope: dict[str, Any]) -> None:
-    assert refusal("resources/read", **envelope).code == -32602
-    busy = refusal("resources/read", uri="toy://shelf/lent/text", **envelope)
-    assert (busy.code, busy.data) == (-32603, {"code": "store_busy"})
-
-
-@ERAS
 def test_a_prompt_is_listed_with_its_arguments_and_becomes_one_message(envelope: dict[str, Any]) -> None:
     book = {"name": "book", "description": "Its title.", "required": True}
     tone = {"name": "tone", "description": "How it should sound.", "required": False}
@@ -65,22 +58,21 @@ def test_a_prompt_is_listed_with_its_arguments_and_becomes_one_message(envelope:
     got = ask("prompts/get", name="review", arguments={"book": "Emma", "tone": None}, **envelope)
     text = "Review Emma in a friendly tone."
     assert got["messages"] == [{"role": "user", "content": {"type": "text", "text": text}}]
-    assert got["description"] == "Ask for a review."
+    assert (got["description"], "ttlMs" in got) == ("Ask for a review.", False)
 
 
 @ERAS
-def test_a_prompt_asked_for_wrongly_is_refused(envelope: dict[str, Any]) -> None:
+def test_what_is_asked_for_wrongly_or_cannot_be_read_is_refused(envelope: dict[str, Any]) -> None:
     assert "book is required" in refusal("prompts/get", name="review", **envelope).message
     assert refusal("prompts/get", name="nope", **envelope).data == {"prompts": ["review"]}
     assert refusal("prompts/get", name="review", arguments=[1], **envelope).code == -32602
+    assert refusal("resources/read", **envelope).code == -32602
+    busy = refusal("resources/read", uri="toy://shelf/lent/text", **envelope)
+    assert (busy.code, busy.data) == (-32603, {"code": "store_busy"})
 
 
 def test_only_what_a_surface_has_is_announced_and_answered() -> None:
-    everything = {
-        "tools": {"listChanged": False},
-        "resources": {"listChanged": False},
-        "prompts": {"listChanged": False},
-    }
+    everything = {name: {"listChanged": False} for name in ("tools", "resources", "prompts")}
     assert ask("initialize", **INITIALIZE)["capabilities"] == everything
     assert ask("server/discover", _meta=META)["capabilities"] == everything
     bare = server_of([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
@@ -96,12 +88,6 @@ def test_the_newer_era_says_how_long_an_answer_holds(method: str, params: dict[s
     assert (result["ttlMs"] > 0, result["cacheScope"], result["resultType"]) == (lasts, "private", "complete")
 
 
-def test_the_newer_era_gives_a_prompt_without_cache_hints() -> None:
-    result = ask("prompts/get", name="review", arguments={"book": "Emma"}, _meta=META)
-    assert result["resultType"] == "complete"
-    assert "ttlMs" not in result
-
-
 def test_what_is_written_down_is_what_the_surfaces_offer() -> None:
     for name in SURFACES:
         forgotten = "a tool has changed: run `python3 dev.py uv run python scripts/offers.py`"
@@ -113,8 +99,3 @@ def test_several_surfaces_are_one_offer() -> None:
     both = joined([toys, offer_of([Surface(name="bare", instructions="Another.")]), toys])
     assert both.instructions == "A toy.\n\nAnother.\n\nA toy."
     assert both == offer_of([toy.surface, Surface(name="bare", instructions="Another."), toy.surface])
-
-
-def test_a_resource_whose_variable_is_no_parameter_is_a_mistake_in_the_table() -> None:
-    with pytest.raises(AssertionError):
-        Surface(name="wrong").resource("toy://{a}", "Wrong")(toy.news)

@@ -97,26 +97,17 @@ def test_the_worker_refreshes_the_users_own_files_and_asks_no_remote(run: Run, t
     assert "left alone" in run("sync", **environment).stdout
 
 
-def test_an_unknown_remote_and_a_missing_repository_are_said_in_one_line(clones: dict[str, Run], run: Run) -> None:
-    clones["ada"]("replica", "on", "notes")
-    assert "There is origin." in clones["ada"]("sync", "--remote", "upstream").stderr
-    done = run("replica", "on", "notes")
-    assert (done.returncode, "no git repository here" in done.stderr) == (5, True)
-
-
-def test_git_is_told_to_copy_notes_only_by_a_yes(clones: dict[str, Run], tmp_path: Path) -> None:
-    shop = tmp_path / "ada" / "shop"
+def test_git_is_told_to_copy_notes_only_by_a_yes(clones: dict[str, Run], run: Run, tmp_path: Path) -> None:
+    ada, shop = clones["ada"], tmp_path / "ada" / "shop"
     before = (shop / ".git" / "config").read_bytes()
-    clones["ada"]("replica", "on", "notes")
-    kept(clones["ada"], "Anything.", "--team")
-    clones["ada"]("sync")
+    ada("replica", "on", "notes")
+    kept(ada, "Anything.", "--team")
+    ada("sync")
     assert (shop / ".git" / "config").read_bytes() == before
-    assert "Set notes.rewriteRef" in clones["ada"]("replica", "on", "notes", "--git-config").stdout
+    assert "Set notes.rewriteRef" in ada("replica", "on", "notes", "--git-config").stdout
     assert git(shop, "config", "notes.rewriteRef") == "refs/notes/holdfast/*"
-
-
-def test_only_what_belongs_here_is_shared_here(run: Run) -> None:
-    record = str(answer(run("remember", "--json", "Holds everywhere.", "--global"))["record"]["id"])
-    done = run("share", record)
-    assert done.returncode == 4
-    assert "belongs to every project" in done.stderr
+    assert "There is origin." in ada("sync", "--remote", "upstream").stderr
+    nowhere = run("replica", "on", "notes")
+    assert (nowhere.returncode, "no git repository here" in nowhere.stderr) == (5, True)
+    everywhere = run("share", kept(run, "Holds everywhere.", "--global"))
+    assert (everywhere.returncode, "belongs to every project" in everywhere.stderr) == (4, True)
