@@ -139,14 +139,6 @@ def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.embedded
-def test_new_memories_are_searched_by_meaning_however_many_there_are(memory: holdfast.Memory) -> None:
-    for number in range(20):
-        memory.remember(f"Shelf {number} of the archive holds boxes of paper.", force=True)
-    memory.remember("Deploys need the VPN.")
-    assert memory.recall("how do I ship a release").lagging == 0
-
-
 def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) -> None:
     saved = memory.remember("Deploys need the VPN.")
     day, now = timedelta(days=1), datetime.now()  # noqa: DTZ005  a time without a zone is local
