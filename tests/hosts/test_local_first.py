@@ -61,6 +61,8 @@ def test_what_is_kept_while_the_database_is_away_gets_there_once_it_is_back(tmp_
 
 
 def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, team: str) -> None:
+    assert found(tmp_path, team, "ferry")[0] == []
+    assert not [name for name in (COPY, "holdfast.db") if (tmp_path / "home" / name).exists()]  # as in a container
     with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
         keep(memory, "The ferry leaves from pier nine.", visibility="team")
         keep(memory, "My own ferry ticket is green.")
@@ -76,19 +78,12 @@ def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, t
     assert "Working on the local copy" in notes[0]
 
 
-def test_a_container_keeps_nothing_of_its_own(tmp_path: Path, team: str) -> None:
-    found(tmp_path, team, "ferry")
-    assert not (tmp_path / "home" / COPY).exists()
-    assert not (tmp_path / "home" / "holdfast.db").exists()
-
-
 def test_the_store_a_user_had_before_is_never_sent(tmp_path: Path, team: str) -> None:
     with open_memory(settings(tmp_path, ""), folder=tmp_path) as memory:
         keep(memory, "A diary from before there was a team.")
     with open_memory(settings(tmp_path, AWAY), folder=tmp_path) as memory:
         keep(memory, "The ferry leaves from pier nine.")
-    bodies, _ = found(tmp_path, team, "diary ferry pier")
-    assert bodies == ["The ferry leaves from pier nine."]
+    assert found(tmp_path, team, "diary ferry pier")[0] == ["The ferry leaves from pier nine."]
 
 
 def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, team: str) -> None:
@@ -101,7 +96,6 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     opened = Opened(open_one, client, clock=lambda: now[0])
     call = Call(open=opened, client=client)
     before = call.memory
-    session = before.actor.session
     keep(before, "Kept at the team's.", visibility="team")
     assert call.memory.store is before.store
     pool = before.store.db._pool  # type: ignore[attr-defined]
@@ -110,7 +104,6 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     now[0] = 2.0
     apart = call.memory
     assert apart.apart
-    assert apart.actor.session == session
     keep(apart, "Kept on the laptop.", visibility="team")
     places[0] = team
     now[0] = 3.0
@@ -118,7 +111,7 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     now[0] = 30.0
     back = call.memory
     assert not back.apart
-    assert back.actor.session == session
+    assert before.actor.session == apart.actor.session == back.actor.session
     kept = {hit.record.body for hit in recall(back, Query(text="kept")).hits}
     assert kept == {"Kept at the team's.", "Kept on the laptop."}
     for memory in (before, apart, back):

@@ -1,9 +1,154 @@
-"""`holdfast store migrate` and a store on a server, through the command line."""
+"""`holdfast store migrate`: when it is killed at any of its writes the source stays as it was, and the same command finishes the move.
 
+So it does after an upgrade that was killed, and after writes in between.
+"""
+
+import gzip
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import pytest
+
+from holdfast.compose import database_at
+from holdfast.engine.recovery.copy_store import journal_hash
+from holdfast.engine.store import ALL_VIEWS, open_store
+from holdfast.model.errors import StoreError
+from holdfast.model.ids import Clock
 from tests import engines
-from tests.hosts.running import Run, answer
+from tests.conftest import recorded
+from tests.engine.test_moving import filled, shared
+from tests.engine.test_old_stores import STORES
+from tests.engine.test_salvage import contents
+from tests.hosts.running import Run, answer, preloaded
+from tests.rows import WHOLE, missing
+
+MIGRATE = ("store", "migrate", "--to")
+POINTS = 8 if WHOLE else 2  # and the last two
+# The command itself, in a process that kills itself at the n-th change to either database.
+KILLED = """
+import os, sys
+from holdfast.engine.recovery import copy_store
+from holdfast.engine.postgres.database import Postgres
+from holdfast.engine.sqlite import SQLite
+from holdfast.hosts.cli.main import _run
+copy_store.PAGE = 7
+limit, count = int(sys.argv.pop(1)), [0]
+def counted(change):
+    def changed(*given, **more):
+        count[0] += 1
+        if count[0] == limit:
+            os.kill(os.getpid(), 9)
+        return change(*given, **more)
+    return changed
+for engine in (SQLite, Postgres):
+    for name in ("execute", "many", "script"):
+        setattr(engine, name, counted(getattr(engine, name)))
+code = _run(sys.argv[1:])
+print(count[0])
+sys.exit(code)
+"""
+
+
+def ran(place: str, *command: str, killed_at: int = -1) -> subprocess.CompletedProcess[str]:
+    """Run a command on a store, which may be killed at one of its writes."""
+    own = {"HOLDFAST_DATABASE": place} if "://" in place else {"HOLDFAST_HOME": place, "HOLDFAST_DATABASE": ""}
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", **own}
+    return preloaded([str(killed_at), *command], Path.cwd(), environment, program=KILLED)
+
+
+def address(engine: str, folder: Path) -> str:
+    return engines.schema(str(folder)) if engine == "postgres" else str(folder)
+
+
+MOVES = [("sqlite", "postgres"), ("sqlite", "sqlite"), pytest.param(("postgres", "sqlite"), marks=pytest.mark.whole)]
+
+
+@pytest.fixture(params=MOVES, ids=["sqlite-postgres", "sqlite-sqlite", "postgres-sqlite"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """Return where a filled store is, and the engine it goes to."""
+    place = address(request.param[0], tmp_path / "source")
+    with closing(filled(database_at(place))):
+        yield place, request.param[1]
+
+
+def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple[str, str], tmp_path: Path) -> None:
+    place, engine = source
+    with closing(open_store(database_at(place))) as here:
+        before, wanted = journal_hash(here.db), shared(here)
+    whole = ran(place, *MIGRATE, address(engine, tmp_path / "whole"))
+    assert whole.returncode == 0, whole.stderr
+    changes = int(whole.stdout.split()[-1])
+    assert changes > POINTS
+    for point in sorted({1 + changes * nth // POINTS for nth in range(POINTS)} | {changes - 1, changes}):
+        target = address(engine, tmp_path / f"target-{point}")
+        assert ran(place, *MIGRATE, target, killed_at=point).returncode == -9, point
+        with closing(database_at(place)) as untouched:
+            assert journal_hash(untouched) == before
+        assert _is_honest(target, before), point
+        with closing(open_store(database_at(place))) as here:
+            here.commit([recorded(Clock(partial(float, 1_800_000_000 + point)), "written in between")])
+            after, then = journal_hash(here.db), shared(here)
+        again = ran(place, *MIGRATE, target)
+        if again.returncode == 0:
+            before, wanted = after, then
+        else:  # it was killed when all was done
+            assert (again.returncode, missing(again.stderr, "was moved to", "already")) == (4, []), again.stderr
+        with closing(open_store(database_at(target))) as there:
+            assert (journal_hash(there.db), shared(there) == wanted) == (before, True), point
+        before, wanted = after, then
+
+
+def _is_honest(target: str, before: str) -> bool:
+    """Return whether a target is empty, whole, or refuses to be used and says what to do."""
+    with closing(database_at(target)) as db:
+        try:
+            return open_store(db).last_seq() == 0 or journal_hash(db) == before
+        except StoreError as problem:
+            return "Run the same `holdfast store migrate` again" in str(problem)
+
+
+def unpacked(folder: Path) -> str:
+    (packed,) = (path for path in STORES if path.name.startswith("0001"))
+    (folder / "store").mkdir()
+    (folder / "store" / "holdfast.db").write_bytes(gzip.decompress(packed.read_bytes()))
+    return str(folder / "store")
+
+
+def with_older_views(place: str) -> str:
+    with closing(filled(database_at(place))) as store:
+        store.db.execute("update views set version = 0")
+    return place
+
+
+# What a command has to do to open a store that an older version left.
+UPGRADES: dict[str, Callable[[Path], str]] = {
+    "the first schema": unpacked,
+    "older views": lambda folder: with_older_views(str(folder / "store")),
+    "older views in PostgreSQL": lambda folder: with_older_views(address("postgres", folder / "store")),
+}
+
+
+@pytest.mark.parametrize("made", UPGRADES.values(), ids=UPGRADES)
+def test_an_upgrade_that_was_killed_anywhere_is_done_by_the_next_command(
+    made: Callable[[Path], str], tmp_path: Path
+) -> None:
+    place = made(tmp_path)
+    with closing(database_at(place)) as db:
+        before = journal_hash(db)
+    kills = 0
+    for point in (1, 2, 5, 11, 23, 38, 60, 80)[:: 1 if WHOLE else 2]:
+        kills += ran(place, "status", killed_at=point).returncode == -9
+        with closing(database_at(place)) as db:
+            assert journal_hash(db) == before
+    assert kills > (5 if WHOLE else 2)
+    with closing(open_store(database_at(place))) as store:
+        upgraded = contents(store)
+        store.rebuild(ALL_VIEWS)
+        assert (journal_hash(store.db), contents(store) == upgraded) == (before, True)
 
 
 def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path) -> None:
@@ -24,14 +169,10 @@ def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path
     assert [hit["record"]["id"] for hit in answer(run("recall", "staging", "--json", **home))["hits"]] == [record]
 
 
-def test_a_store_is_taken_in_from_elsewhere(run: Run, tmp_path: Path) -> None:
+def test_a_store_is_taken_in_from_elsewhere_and_a_move_needs_one_end(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "file"
     answer(run("remember", "--json", "The staging database is reset.", HOLDFAST_HOME=str(file), HOLDFAST_DATABASE=""))
     there = {"HOLDFAST_HOME": str(tmp_path / "t"), "HOLDFAST_DATABASE": engines.schema(str(tmp_path / "t"))}
     assert answer(run("store", "migrate", "--from", str(file), "--json", **there))["records"] == 1
-    assert "staging" in run("list", **there).stdout
-
-
-def test_a_move_needs_one_end(run: Run) -> None:
-    assert run("store", "migrate").returncode == 64
-    assert run("store", "migrate", "--to", "/tmp/a", "--from", "/tmp/b").returncode == 64
+    for ends in ((), ("--to", "/tmp/a", "--from", "/tmp/b")):
+        assert run("store", "migrate", *ends).returncode == 64

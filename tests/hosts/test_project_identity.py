@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose.settings import load_settings
-from tests.conftest import new_folder
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, hooked, wait_for
 from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import commit, git
@@ -24,9 +24,7 @@ BAD_FILES = (
 
 @each("text", BAD_FILES)
 def test_a_repository_config_that_cannot_be_used_is_ignored_with_one_warning(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".holdfast").mkdir(exist_ok=True)
-    file = tmp_path / ".holdfast" / "config.toml"
-    file.write_text(text + "\n")
+    file = new_file(tmp_path / ".holdfast" / "config.toml", text + "\n")
     plain = load_settings(folder=tmp_path.parent, environment={}, flags={})
     settings = load_settings(folder=tmp_path, environment={}, flags={})
     assert settings.config == plain.config

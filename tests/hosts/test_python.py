@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 import holdfast
+from tests.conftest import new_file, ran
 from tests.replicas.seats import git
-from tests.rows import refused
+from tests.rows import refused, some
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
@@ -29,32 +29,23 @@ def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
         yield opened
 
 
-def test_what_was_remembered_is_recalled_listed_and_shown(memory: holdfast.Memory) -> None:
+def test_the_life_of_a_memory(memory: holdfast.Memory) -> None:
     saved = memory.remember("The API allows 60 requests a minute.", tags=["limits"], extra={"ticket": 7})
     assert memory.project == saved.record.project == "example.org/acme/shop"
-    hits = list(memory.recall("how many requests does the API allow", words_only=True))
-    assert [hit.record.id for hit in hits] == [saved.id]
-    page = memory.list(tags=["limits"])
-    assert [record.extra for record in page] == [{"ticket": 7}]
-    assert (len(page), page.total) == (1, 1)
+    found, listed = memory.recall("how many requests does the API allow", words_only=True), memory.list(tags=["limits"])
+    assert [hit.record.id for hit in found] == [saved.id]
+    assert ([record.extra for record in listed], len(listed), listed.total) == ([{"ticket": 7}], 1, 1)
     shown = memory.show(saved.id[-8:])
     assert (shown.record, shown.superseded_by) == (saved.record, "")
-
-
-def test_a_revision_stays_in_the_history(memory: holdfast.Memory) -> None:
-    saved = memory.remember("The API allows 60 requests a minute.")
     revised = memory.revise(saved.id, text="The API allows 120 requests a minute.")
     assert (revised.revision, revised.body) == (2, "The API allows 120 requests a minute.")
     assert [event.verb for event in memory.history(saved.id)] == ["recorded", "revised"]
-
-
-def test_what_was_forgotten_is_not_recalled_until_it_is_restored(memory: holdfast.Memory) -> None:
-    saved = memory.remember("Deploys need the VPN.")
-    memory.forget(saved.id, "the VPN is gone")
-    assert not memory.recall("deploys", words_only=True)
-    assert [record.reason for record in memory.list(states=["retired"])] == ["the VPN is gone"]
+    assert [record.id for record in memory.remember("The API allows 90 requests a minute.").related] == [saved.id]
+    memory.forget(saved.id, "the API is gone")
+    assert saved.id not in [hit.record.id for hit in memory.recall("120 requests", words_only=True)]
+    assert [record.reason for record in memory.list(states=["retired"])] == ["the API is gone"]
     memory.restore(saved.id)
-    assert len(memory.recall("deploys", words_only=True)) == 1
+    assert saved.id in [hit.record.id for hit in memory.recall("120 requests", words_only=True)]
     memory.erase(saved.id)
     refused(holdfast.NotFound, memory.show, saved.id)
 
@@ -92,18 +83,8 @@ def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfas
     assert "person" in saved.pending
     assert not memory.recall("tabs", words_only=True)
     assert memory.confirm(saved.id).record.state == "active"
-
-
-def test_a_related_memory_is_named(memory: holdfast.Memory) -> None:
-    first = memory.remember("The API listens on port 8080.")
-    second = memory.remember("The API listens on port 9090.")
-    assert [record.id for record in second.related] == [first.id]
-
-
-def test_briefs_are_texts(memory: holdfast.Memory) -> None:
-    memory.remember("Refunds are booked on the day of the order.", kind="decision", fields={"rationale": "audit"})
-    assert "Refunds are booked" in memory.brief("change how refunds are booked")
-    assert "Refunds are booked" in memory.brief()
+    assert "Ada prefers tabs." in memory.brief()
+    assert "Ada prefers tabs." in memory.brief("indent with tabs or spaces")
 
 
 def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None:
@@ -111,35 +92,24 @@ def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None
     (tmp_path / "pay.py").write_text("LIMIT = 5\n")
     with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
         saved = memory.remember("Payments are limited to 5 a day.", anchors=["pay.py::LIMIT=5"])
-        assert _state(memory, saved.id) == "fresh"
+        assert some(memory.show(saved.id).freshness).state == "fresh"
         memory.verify(saved.id)
         (tmp_path / "pay.py").write_text("LIMIT = 9\n")
-        assert _state(memory, saved.id) == "changed"
+        assert some(memory.show(saved.id).freshness).state == "changed"
         refused(holdfast.Conflict, memory.verify, saved.id)
 
 
-def _state(memory: holdfast.Memory, id_: str) -> str:
-    state = memory.show(id_).freshness
-    assert state is not None
-    return state.state
-
-
-def test_threads_share_one_memory(memory: holdfast.Memory) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda number: memory.remember(f"Shard {number} is on host h{number}.", force=True), range(12)))
-    assert memory.list().total == 12
-
-
-def test_an_agent_is_named_as_the_author(tmp_path: Path) -> None:
+def test_threads_share_one_memory_and_an_agent_is_named_as_the_author(tmp_path: Path) -> None:
     with holdfast.open(tmp_path, home=tmp_path / "store", agent="nightly", session="run-1") as memory:
-        by = memory.remember("The nightly build needs 8 GB.").record.by
-    assert (by.kind, by.name, by.session) == ("agent", "nightly", "run-1")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda n: memory.remember(f"Shard {n} is on host h{n}.", force=True), range(12)))
+        authors = {(one.by.kind, one.by.name, one.by.session) for one in memory.list()}
+        assert (memory.list().total, authors) == (12, {("agent", "nightly", "run-1")})
 
 
 def test_importing_it_imports_nothing_else() -> None:
     code = "import sys; before = set(sys.modules); import holdfast; print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["holdfast"]
+    assert ran([sys.executable, "-c", code], check=True).stdout.split() == ["holdfast"]
 
 
 def test_every_public_name_is_there_and_no_other() -> None:
@@ -160,60 +130,35 @@ def test_the_page_names_every_method_and_argument() -> None:
         assert named == [given for given in inspect.signature(method).parameters if given != "self"], name
 
 
-def samples() -> list[str]:
-    """Return the programs of the page."""
-    return [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```python\n")[1:]]
-
-
 @pytest.mark.whole
 def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
-    file = tmp_path / "sample.py"
-    file.write_text("\n".join(samples()), encoding="utf-8")
-    checker = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--config-file",
-        "pyproject.toml",
-        str(file),
-    ]  # strict, and its cache is warm
-    environment = {**os.environ, "MYPYPATH": "src"}
-    done = subprocess.run(checker, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    programs = [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```python\n")[1:]]
+    file = new_file(tmp_path / "sample.py", "\n".join(programs))
+    checker = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", str(file)]  # strict, its cache is warm
+    done = ran(checker, ROOT, env={**os.environ, "MYPYPATH": "src"})
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.embedded
-def test_new_memories_are_searched_by_meaning_however_many_there_are(memory: holdfast.Memory) -> None:
-    for number in range(20):
-        memory.remember(f"Shelf {number} of the archive holds boxes of paper.", force=True)
-    memory.remember("Deploys need the VPN.")
-    assert memory.recall("how do I ship a release").lagging == 0
 
 
 def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) -> None:
     saved = memory.remember("Deploys need the VPN.")
     day, now = timedelta(days=1), datetime.now()  # noqa: DTZ005  a time without a zone is local
     for since, found in (("7d", 1), ("yesterday", 1), (now - day, 1), (now + day, 0), (date(2020, 1, 1), 1), (day, 1)):
-        assert (len(memory.recall("deploys", since=since, words_only=True)), len(memory.list(since=since))) == (
-            found,
-        ) * 2
+        recalled = memory.recall("deploys", since=since, words_only=True)
+        assert (len(recalled), len(memory.list(since=since))) == (found, found), since
     assert memory.show(saved.id, as_of=datetime.now(UTC) + day).record.id == saved.id
     for wrong in ("someday", 7, object()):
         refused(holdfast.Invalid, memory.recall, "deploys", since=wrong, says="is not a date")
 
 
-def test_results_are_indexed_and_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
+def test_results_are_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
     saved = memory.remember("Deploys need the VPN.")
     found, listed = memory.recall("deploys", words_only=True), memory.list()
-    assert found[0].record.id == listed[-1].id == saved.id
     shown = list[str]()
-    for value in (listed[0], found):
+    for value in (listed[-1], found):
         value._repr_pretty_(SimpleNamespace(text=shown.append), False)  # as IPython calls it
     line = f"{saved.id[-8:]} fact: Deploys need the VPN."
-    assert (shown, repr(memory)) == (
-        [line, f"{found[0].confidence}: {line}"],
-        "<holdfast.Memory of example.org/acme/shop>",
-    )
+    assert shown == [line, f"{found[0].confidence}: {line}"]
+    assert repr(memory) == "<holdfast.Memory of example.org/acme/shop>"
     memory.close()
     refused(holdfast.StoreError, memory.list, says="is closed")
     memory.close()

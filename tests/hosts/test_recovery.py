@@ -1,10 +1,7 @@
 """Backups while others write, putting one back, and filling a store from markdown alone."""
 
 import os
-import resource
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,9 +14,10 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
-from tests.conftest import ran, recorded
-from tests.hosts.running import Run
+from tests.conftest import recorded
+from tests.hosts.running import Forked, Run, preloaded
 from tests.hosts.scripts import scripts_in
+from tests.rows import refused
 
 globals().update(scripts_in(__file__, HOLDFAST_HOME="{tmp}/store"))
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -49,20 +47,16 @@ def run(run: Run, home: Path) -> Run:
 
 def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> None:
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "shop"}
-    writer = subprocess.Popen([sys.executable, "-c", _WRITER], env=environment, stdout=subprocess.PIPE, text=True)
-    assert writer.stdout
-    try:
-        for number in range(5):
-            acknowledged = writer.stdout.readline().strip()
-            mark = back_up(home / "holdfast.db", tmp_path / f"{number}.db")
-            with closing(open_store(SQLite(tmp_path / f"{number}.db"))) as store:
-                assert store.folded(acknowledged) is not None
-                events = [event for _, event in store.journal()]
-                assert len(events) == mark.events
-                assert [event.data["body"] for event in events] == [f"thing {place}" for place in range(mark.events)]
-    finally:
-        writer.kill()
-        writer.communicate()
+    writer = Forked(("-c", _WRITER), tmp_path, environment, text=True)
+    for number in range(3):
+        acknowledged = writer.stdout.readline().strip()
+        mark = back_up(home / "holdfast.db", tmp_path / f"{number}.db")
+        with closing(open_store(SQLite(tmp_path / f"{number}.db"))) as store:
+            assert store.folded(acknowledged) is not None
+            events = [event for _, event in store.journal()]
+            assert [event.data["body"] for event in events] == [f"thing {place}" for place in range(mark.events)]
+    writer.kill()
+    writer.communicate()
 
 
 def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work(
@@ -70,44 +64,36 @@ def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work
 ) -> None:
     run("remember", "Deploys wait for the backup.")
     run("store", "backup", str(tmp_path / "one.db"))
+    commands = [("store", "restore", str(tmp_path / "one.db"), "--yes"), ("store", "recover", "--yes")]
     with closing(open_store(SQLite(home / "holdfast.db"))) as other:
         other.commit([recorded(Clock(), "written meanwhile")])
-        for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
-            refused = run(*command, "--yes")
-            assert (refused.returncode, "other processes" in refused.stderr.lower()) == (5, True), command
+        refused = [run(*command) for command in commands]
+        assert [(done.returncode, "other processes" in done.stderr.lower()) for done in refused] == [(5, True)] * 2
     with worker_lock(home) as is_ours:
         assert is_ours
-        for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
-            refused = run(*command, "--yes")
-            assert (refused.returncode, "worker" in refused.stderr) == (5, True), command
+        refused = [run(*command) for command in commands]
+        assert [(done.returncode, "worker" in done.stderr) for done in refused] == [(5, True)] * 2
     assert look_at(home / "holdfast.db").events == 2
 
 
 def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
     with closing(open_store(SQLite(home / "holdfast.db"))) as store:
         store.commit([recorded(Clock(), "word " * 1_000) for _ in range(200)])
-    script = (
-        "import sys; from pathlib import Path; from holdfast.engine.recovery.backup import back_up\n"
-        "from holdfast.model.errors import StoreError\n"
-        "try: back_up(Path(sys.argv[1]), Path(sys.argv[2]))\n"
-        "except StoreError as problem: print(problem.code)"
-    )
-    done = ran(
-        [sys.executable, "-c", script, str(home / "holdfast.db"), str(tmp_path / "b" / "one.db")],
-        check=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000)),
-    )
-    assert done.stdout.strip() == "store_full"
+    script = f"""
+import resource; from pathlib import Path; from holdfast.engine.recovery.backup import back_up
+from holdfast.model.errors import StoreError
+resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+try: back_up(Path({str(home / "holdfast.db")!r}), Path("b/one.db"))
+except StoreError as problem: print(problem.code)
+"""
+    assert preloaded((), tmp_path, os.environ, program=script).stdout == "store_full\n"
     assert list((tmp_path / "b").iterdir()) == []
 
 
 def test_what_is_no_store_is_not_backed_up(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("create table events (id, about, verb, at, actor, name, session, data, seq)")
-    with pytest.raises(NotAStore):
-        back_up(tmp_path / "other.db", tmp_path / "copy.db")
-    with pytest.raises(StoreError):
-        back_up(tmp_path / "nowhere.db", tmp_path / "copy.db")
+    refused(NotAStore, back_up, tmp_path / "other.db", tmp_path / "copy.db")
+    refused(StoreError, back_up, tmp_path / "nowhere.db", tmp_path / "copy.db")
     (tmp_path / "copy.db").touch()
-    with pytest.raises(Conflict):
-        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+    refused(Conflict, back_up, tmp_path / "other.db", tmp_path / "copy.db")

@@ -2,26 +2,44 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
+import httpx2
+import psycopg
 import pytest
 
+from holdfast.engine.postgres.database import Postgres
+from holdfast.engine.postgres.row_security import VISIBLE
 from holdfast.hosts.server.app import Buckets, Metrics
 from tests import engines
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import Run, answer, runner
-from tests.hosts.served import Reply, Served
-from tests.rows import missing
+from tests.hosts.running import Run, answer, runner, wait_for
+from tests.hosts.served import Served
+from tests.hosts.test_mcp import INITIALIZE
+from tests.rows import missing, rows, some
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
 pytestmark = pytest.mark.xdist_group("serve")
+
+
+KEYS = {
+    "anna": (SHOP, "write"),
+    "ben": (SHOP, "write"),
+    "carla": (BANK, "write"),
+    "rita": (SHOP, "read"),
+    "root": ("*", "admin"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +54,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def cli(folder: Path, environment: dict[str, str]) -> Run:
-    run = runner(folder, folder)
     own = {name: value for name, value in environment.items() if name.startswith("HOLDFAST_")}
-    return lambda *arguments, **more: run(*arguments, **{**own, **more})
+    return partial(runner(folder, folder), **own)
 
 
 @pytest.fixture(scope="module")
 def keys(cli: Run) -> dict[str, str]:
     made = {}
-    for user, project, role in (
-        ("anna", SHOP, "write"),
-        ("ben", SHOP, "write"),
-        ("carla", BANK, "write"),
-        ("rita", SHOP, "read"),
-        ("root", "*", "admin"),
-    ):
+    for user, (project, role) in KEYS.items():
         assert cli("server", "user", "add", user).returncode == 0
         made[user] = answer(cli("server", "key", "add", user, "--project", project, "--role", role, "--json"))["key"]
     return made
@@ -66,14 +77,8 @@ def bearer(key: str) -> str:
     return f"Bearer {key}"
 
 
-def get(served: Served, path: str, key: str = "") -> Reply:
-    connection = HTTPConnection(served.url.split("/")[2], timeout=120)
-    try:
-        connection.request("GET", path, headers={"authorization": bearer(key)} if key else {})
-        reply = connection.getresponse()
-        return Reply(reply.status, reply.read().decode(), dict(reply.getheaders()))
-    finally:
-        connection.close()
+def get(served: Served, path: str, key: str = "") -> httpx2.Response:
+    return httpx2.get(urljoin(served.url, path), headers={"authorization": bearer(key)} if key else {}, timeout=120)
 
 
 def call(served: Served, key: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> str:
@@ -85,44 +90,29 @@ def call(served: Served, key: str, name: str, headers: dict[str, str] | None = N
 
 
 def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None:
-    changed = keys["anna"][:-1] + ("A" if keys["anna"][-1] != "A" else "B")
-    for shown in (
-        None,
-        "",
-        "Bearer ",
-        "Bearer wrong",
-        keys["anna"],
-        f"Basic {keys['anna']}",
-        bearer(changed),
-        bearer(keys["anna"].upper()),
-        bearer(f"{keys['anna']} {keys['anna']}"),
-        "Bearer *",
-        "Bearer é",
-    ):
+    anna = keys["anna"]
+    changed = anna[:-1] + ("A" if anna[-1] != "A" else "B")
+    wrong = [bearer(key) for key in ("", "wrong", changed, anna.upper(), f"{anna} {anna}", "*", "é")]
+    for shown in (None, "", anna, f"Basic {anna}", *wrong):
         assert served.ask("tools/list", authorization=shown).status == 401, shown
     for path in ("/metrics", "/", "/mcp", "/anything"):
-        assert get(served, path).status == 401, path
+        assert get(served, path).status_code == 401, path
     assert served.ask("tools/list").status == 200
-    assert [get(served, path).status for path in ("/healthz", "/readyz")] == [200, 200]
+    assert [get(served, path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
 
 
-def test_a_team_shares_a_project_and_nobody_else_sees_it(served: Served, keys: dict[str, str]) -> None:
+def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str]) -> None:
     call(served, keys["anna"], "remember", text="The kiosk firmware needs a cold reboot after flashing.")
-    question: dict[str, Any] = {"query": "kiosk firmware reboot"}
-    assert "cold reboot" in call(served, keys["ben"], "recall", **question)
-    assert "cold reboot" in call(served, keys["rita"], "recall", **question)
-    assert "cold reboot" not in call(served, keys["carla"], "recall", **question)
-    kept = re.search(r"^[0-9A-Z]{8,26}", call(served, keys["ben"], "recall", **question), re.MULTILINE)
-    assert kept
-    assert "anna" in call(served, keys["ben"], "read", ids=[kept[0]])
-
-
-def test_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str]) -> None:
     alone = {"holdfast_visibility": "private"}
-    call(served, keys["anna"], "remember", alone, text="My sandbox password manager is called Larch.")
-    assert "Larch" in call(served, keys["anna"], "recall", query="sandbox password manager")
-    for other in ("ben", "rita"):
-        assert "Larch" not in call(served, keys[other], "recall", query="sandbox password manager Larch")
+    call(served, keys["anna"], "remember", alone, text="My kiosk firmware password manager is called Larch.")
+    said = {
+        user: call(served, keys[user], "recall", query="kiosk firmware reboot Larch") for user in KEYS if user != "root"
+    }
+    shared = {user: ("cold reboot" in text, "Larch" in text) for user, text in said.items()}
+    team = (True, False)
+    assert shared == {"anna": (True, True), "ben": team, "rita": team, "carla": (False, False)}
+    kept = some(re.search(r"^[0-9A-Z]{8,26}", said["ben"], re.MULTILINE))
+    assert "anna" in call(served, keys["ben"], "read", ids=[kept[0]])
 
 
 def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str]) -> None:
@@ -153,14 +143,10 @@ def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) ->
 
 
 def test_only_hashes_of_keys_are_kept(environment: dict[str, str], keys: dict[str, str]) -> None:
-    from holdfast.engine.postgres.database import Postgres
-
-    db = Postgres(environment["HOLDFAST_DATABASE"])
-    tables = [row[0] for row in db.query("select tablename from pg_tables where schemaname = current_schema()")]
-    kept = "\n".join(
-        str(row[0]) for table in tables for row in db.query(f"select cast(one as text) from {table} as one")
-    )
-    db.close()
+    with closing(Postgres(environment["HOLDFAST_DATABASE"])) as db:
+        tables = [row[0] for row in db.query("select tablename from pg_tables where schemaname = current_schema()")]
+        rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table} as one")]
+    kept = "\n".join(rows)
     assert "anna" in kept
     assert all(key not in kept and key.split("_", 2)[2] not in kept for key in keys.values())
 
@@ -173,37 +159,33 @@ def test_sessions_belong_to_their_user_in_the_older_era(served: Served, keys: di
             return str(found.content[0].text)
 
     assert "lavender" in asyncio.run(session())
-    begun = served.post(_INITIALIZE, mcp_protocol_version="2025-11-25")
-    named = begun.headers["mcp-session-id"]
-    stolen = served.post(
-        _LIST, authorization=bearer(keys["ben"]), mcp_session_id=named, mcp_protocol_version="2025-11-25"
-    )
-    assert stolen.status == 404
-
-
-_INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
-_LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    begun = served.post(message, mcp_protocol_version="2025-11-25")
+    taken = {"authorization": bearer(keys["ben"]), "mcp_session_id": begun.headers["mcp-session-id"]}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    assert served.post(listing, mcp_protocol_version="2025-11-25", **taken).status == 404
 
 
 def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
     assert served.post(b"x" * 100_001).status == 413
-    assert sent_in_parts(served.url, "/login", 100_001) == 413  # whoever asks, and however much they say it is
+    parts = (b"x" * 1_000 for _ in range(101))  # a body that does not say how long it is
+    origin = {"origin": served.url.removesuffix("/mcp")}
+    assert httpx2.post(urljoin(served.url, "/login"), content=parts, headers=origin, timeout=120).status_code == 413
     assert served.ask("tools/list").status == 200
 
 
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:
     assert served.ask("tools/list", authorization=bearer("nobody")).status == 401
-    assert get(served, "/metrics", keys["anna"]).status == 403
+    call(served, keys["anna"], "remember", text="The printer of the kiosk eats blue paper.")
+    assert get(served, "/metrics", keys["anna"]).status_code == 403
     told = get(served, "/metrics", keys["root"])
-    assert told.status == 200
-    assert 'holdfast_requests_total{path="/mcp",status="200"}' in told.body
-    assert missing(told.body, 'holdfast_tools_total{tool="remember"}', 'holdfast_refused_total{reason="key"}') == []
-    assert "kiosk" not in told.body
+    counted = (
+        'requests_total{path="/mcp",status="200"}',
+        'tools_total{tool="remember"}',
+        'refused_total{reason="key"}',
+    )
+    assert (told.status_code, missing(told.text, *(f"holdfast_{name}" for name in counted))) == (200, [])
+    assert "kiosk" not in told.text
 
 
 def test_a_bucket_empties_and_fills_again() -> None:
@@ -222,16 +204,6 @@ def test_the_histogram_adds_up() -> None:
     text = metrics.text({})
     assert 'holdfast_request_seconds_bucket{le="0.005"} 1' in text
     assert missing(text, 'holdfast_request_seconds_bucket{le="+Inf"} 3', "holdfast_request_seconds_count 3") == []
-
-
-def sent_in_parts(url: str, path: str, size: int) -> int:
-    """Send a body that does not say how long it is."""
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=120)
-    parts = (b"x" * 1000 for _ in range(size // 1000 + 1))
-    connection.request("POST", path, body=parts, headers={"origin": url.removesuffix("/mcp")}, encode_chunked=True)
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 def test_who_asks_too_often_waits_and_leaving_is_clean(
@@ -257,14 +229,12 @@ def test_who_asks_too_often_waits_and_leaving_is_clean(
 def test_a_public_address_needs_a_key_first(tmp_path: Path) -> None:
     command = ("server", "run", "--host", "0.0.0.0", "--port", "0")
     done = runner(tmp_path, tmp_path)(*command, HOLDFAST_DATABASE=engines.schema(str(tmp_path)))
-    assert done.returncode == 64
-    assert "there is no key yet" in done.stderr
+    assert (done.returncode, "there is no key yet" in done.stderr) == (64, True)
 
 
 def test_sqlite_is_not_served_to_many(tmp_path: Path, run: Run) -> None:
     done = run("server", "run", HOLDFAST_HOME=str(tmp_path), HOLDFAST_DATABASE="")
-    assert done.returncode == 64
-    assert "needs PostgreSQL" in done.stderr
+    assert (done.returncode, "needs PostgreSQL" in done.stderr) == (64, True)
 
 
 @pytest.mark.whole
@@ -272,3 +242,82 @@ def test_many_sessions_at_once_find_what_they_kept(served: Served, bench: Run, k
     done = bench("sessions", served.url, "--project", SHOP, "--sessions", "30", HOLDFAST_KEY=keys["ben"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "30 of 30 sessions" in done.stdout
+
+
+# A server whose login owns nothing: it serves, and by itself its login sees nothing at all.
+
+
+@dataclass(frozen=True)
+class Nobody:
+    """A login that owns nothing and may serve, its address, and the database as its owner sees it."""
+
+    login: str
+    address: str
+    owner: Postgres
+
+
+@pytest.fixture(scope="module")
+def nobody(folder: Path, environment: dict[str, str], cli: Run) -> Iterator[Nobody]:
+    login = "hf" + blake2b(f"{os.getpid()} {folder}".encode(), digest_size=6).hexdigest()
+    url = environment["HOLDFAST_DATABASE"]
+    with closing(Postgres(url)) as owner:
+        owner.execute(f"create role {login} login")
+        assert cli("remember", "The ledger is append-only.").returncode == 0
+        granted = cli("store", "migrate", "--grant", login, HOLDFAST_EMBEDDER="local")  # it may not make the index
+        assert granted.returncode == 0, granted.stderr
+        yield Nobody(login, re.sub(r"//[^/@]*@", f"//{login}@", url), owner)
+        owner.script(f"drop owned by {login};\ndrop role {login};\n")
+
+
+def test_it_serves_and_makes_vectors(
+    nobody: Nobody, folder: Path, environment: dict[str, str], keys: dict[str, str]
+) -> None:
+    own = {**environment, "HOLDFAST_DATABASE": nobody.address, "HOLDFAST_EMBEDDER": "local"}
+    with Served(own, folder, SERVE, keys["anna"]) as served:
+        assert "Saved" in served.call("remember", text="The terminal firmware needs a cold restart after flashing.")
+        wait_for(lambda: not nobody.owner.query("select 1 from unembedded"))
+        assert nobody.owner.query("select 1 from vectors")
+        assert "cold restart" in served.call("recall", query="rebooting the terminal once it is flashed")
+        assert served.ask("tools/list", authorization="Bearer wrong").status == 401
+
+
+# Ways to be more than one is: another role, another login, a policy or function of one's own, files of the server.
+BECOMING: list[str] = rows("statements_to_become_more")
+
+
+def test_its_own_queries_find_nothing(nobody: Nobody) -> None:
+    (owner,) = nobody.owner.query("select tableowner from pg_tables where tablename = 'events' limit 1")[0]
+    becoming = [statement.format(owner=owner) for statement in BECOMING]
+    assert nobody.owner.query("select 1 from records")
+    with psycopg.connect(nobody.address, autocommit=True) as bare:
+
+        def refused(*statements: str) -> None:
+            for statement in statements:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    bare.execute(statement.encode())
+
+        refused(*(f"select * from {table}" for table in (*VISIBLE, "keys", "users", "settings")), *becoming)
+        bare.execute("set role holdfast_member")
+        refused(*becoming, "select * from keys", "drop table records", "alter table records disable row level security")
+        for table in VISIBLE:
+            assert table == "counters" or bare.execute(f"select * from {table}".encode()).fetchall() == [], table
+        bare.execute("set role holdfast_keeper")
+        refused("select data from events", "select * from transcripts", "delete from records")
+
+
+def test_roles_that_could_pass_by_the_policies_are_not_let_serve(nobody: Nobody, cli: Run) -> None:
+    mighty = f"{nobody.login}_mighty"
+    nobody.owner.execute(f"create role {mighty} login bypassrls")
+    try:
+        told = cli("store", "migrate", "--grant", mighty)
+        assert (told.returncode != 0, "pass by every policy" in told.stderr) == (True, True)
+        assert "There is no role nobody_here" in cli("store", "migrate", "--grant", "nobody_here").stderr
+    finally:
+        nobody.owner.execute(f"drop role {mighty}")
+
+
+def test_it_does_not_start_behind_policies_of_another_version(nobody: Nobody, cli: Run) -> None:
+    nobody.owner.execute("update settings set value = 'old' where name = 'protected'")
+    told = cli("server", "run", "--port", "0", HOLDFAST_DATABASE=nobody.address)
+    assert (told.returncode != 0, "migrate --grant" in told.stderr) == (True, True)
+    assert cli("store", "migrate", "--grant", nobody.login).returncode == 0

@@ -25,8 +25,8 @@ from holdfast.model.ids import Clock
 from holdfast.verbs.records.actions import ACTIONS as RECORD_ACTS
 from holdfast.verbs.upkeep.access import add_user, find_key, issue, pass_for, revoke, rotate
 from tests.conftest import keep
-from tests.hosts.team import BANK, SHOP, at_work, furnish, settings_of, team, visit
-from tests.rows import WHOLE, each, sampled
+from tests.hosts.team import BANK, SHOP, at_work, everything, furnish, settings_of, team, visit
+from tests.rows import WHOLE, each, missing, sampled, some
 
 ORIGIN = "http://memory.example.org"
 THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
@@ -49,9 +49,7 @@ class Fort:
     members: Members
     app: ASGIApp
     keys: dict[str, str]
-    portal: (
-        BlockingPortal  # one event loop for every request, as a server has; else each would start a thread and a loop
-    )
+    portal: BlockingPortal  # one event loop for every request, as a server has
     ids: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def browser(self, user: str = "") -> TestClient:
@@ -59,7 +57,7 @@ class Fort:
         made = TestClient(self.app, base_url=ORIGIN, follow_redirects=False, headers={"accept": "text/html"})
         made.portal = self.portal
         if user:
-            reply = made.post("/login", data={"key": self.keys[user]}, headers={"origin": ORIGIN})
+            reply = log_in(made, self.keys[user])
             assert reply.status_code == 303, reply.text
         return made
 
@@ -69,12 +67,14 @@ class Fort:
         return [row[0] for row in self.members.owner.store.db.query(sql)]
 
 
+def log_in(browser: TestClient, key: str, origin: str = ORIGIN, **fields: str) -> Any:
+    return browser.post("/login", data={"key": key, **fields}, headers={"origin": origin})
+
+
 @cache
 def form_key(browser: TestClient) -> str:
     """Return the key of the forms of whoever logged in here; it stays the same until they log out."""
-    found = re.search(r'x-holdfast-form": "(\w+)"', browser.get("/memories").text)
-    assert found
-    return found[1]
+    return some(re.search(r'x-holdfast-form": "(\w+)"', browser.get("/memories").text))[1]
 
 
 def post(browser: TestClient, path: str, **fields: str) -> Any:
@@ -86,6 +86,11 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
     return browser.post(path, data=given, headers={"origin": ORIGIN})
 
 
+def site_of(members: Members, folder: Path, **limits: float) -> ASGIApp:
+    settings = settings_of(folder)
+    return app(server_of(("core",), settings), members, Limits(**limits), site=Site(members, settings))
+
+
 @pytest.fixture(scope="module")
 def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
     folder = tmp_path_factory.mktemp("site")
@@ -94,13 +99,7 @@ def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
         for user, project, role in USERS:
             add_user(members.owner, user)
             keys[user] = issue(members.owner, user, (project,), role)[0]
-        made = app(
-            server_of(("core",), settings_of(folder)),
-            members,
-            Limits(rate=1e6, burst=1e6),
-            site=Site(members, settings_of(folder)),
-        )
-        fort = Fort(members, made, keys, portal)
+        fort = Fort(members, site_of(members, folder, rate=1e6, burst=1e6), keys, portal)
         for name, who, said in (
             ("there", visit("carla", BANK), THERE),
             ("own", visit("ben", SHOP, shares=False), OWN),
@@ -120,22 +119,20 @@ def addresses(path: str, fort: Fort) -> Iterator[str]:
     """Give an address with all that somebody might say to get at other people's memories; other ids for each address."""
     ids = [*fort.ids["there"].values(), *fort.ids["own"].values()]
     start = len(path) * 3 % len(ids)
-    some = [*ids[start:], *ids[:start]][:3]
+    first, second, third = [*ids[start:], *ids[:start]][:3]
     words = f"{THERE[0]} {OWN[0]} migrations API"
+    sessions = [fort.ids[name]["session"] for name in ("there", "own")]
     if "{id}" in path:
         yield from (filled(path, one) for one in ids)
     for project in ("", BANK, "bank", "*"):
         all_said = f"as_of=2099-01-01&weak=1&q={words}&query={words}&projects={BANK},{SHOP}"
-        yield f"{filled(path, some[0])}?project={project}&{all_said}"
+        yield f"{filled(path, first)}?project={project}&{all_said}"
     for form in ("csv", "json"):
-        yield f"{filled(path, some[0])}?project=*&format={form}"
-    sessions = [fort.ids[name]["session"] for name in ("there", "own")]
-    asked = {"q": some, "node": some, "session": [*some, *sessions], "anchor": some}
-    for name in ("q", "query", "node", "session", "anchor", "client"):
-        for said in (*asked.get(name, ()), words):
-            yield f"{filled(path, some[1])}?{name}={said}&project=*"
+        yield f"{filled(path, first)}?project=*&format={form}"
+    for name, said in product(("q", "query", "node", "session", "anchor", "client"), (first, third, *sessions, words)):
+        yield f"{filled(path, second)}?{name}={said}&project=*"
     for name, place in product(("before", "after"), ("0.0", "999999.0")):
-        yield f"{filled(path, some[2])}?{name}={place}&project=*"
+        yield f"{filled(path, third)}?{name}={place}&project=*"
 
 
 @each("path", READ)
@@ -189,6 +186,20 @@ def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
     assert fort.events() == before
 
 
+def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> None:
+    browser, ours = fort.browser(), fort.ids["ours"]
+    browser.headers["authorization"] = f"Bearer {fort.keys['rita']}"
+    before = everything(fort.members)
+    for path in READ:
+        for said in sampled((ours["fact"], ours["session"], OURS[0]), 3):
+            reply = browser.get(f"{filled(path, said)}?q={OURS[0]}&query={OURS[0]}&node={said}")
+            assert reply.status_code < 500, path
+    for path in POSTED:
+        reply = browser.post(filled(path, ours["fact"]), json={"title": "x", "text": "x", "ids": [ours["fact"]]})
+        assert reply.status_code in (403, 404), (path, reply.status_code)
+    assert everything(fort.members) == before
+
+
 def test_who_may_write_changes_what_is_the_teams(fort: Fort) -> None:
     with at_work(fort.members, visit("anna", SHOP)) as memory:
         one, other = keep(memory, "Lamps in the kiosk are dimmed at ten."), keep(memory, "The printer eats blue paper.")
@@ -218,81 +229,53 @@ def test_style_and_the_form_are_for_everybody(fort: Fort) -> None:
     form = browser.get("/login?next=/memories")
     assert (form.status_code, 'value="/memories"' in form.text) == (200, True)
     assert "content-security-policy" in form.headers
-    style = re.search(r'href="(/assets/viewer.css[^"]*)"', form.text)
-    assert style
+    style = some(re.search(r'href="(/assets/viewer.css[^"]*)"', form.text))
     assert browser.get(style[1]).status_code == 200
 
 
 def test_a_pass_is_kept_where_scripts_and_other_sites_cannot_reach_it(fort: Fort) -> None:
-    reply = fort.browser().post("/login", data={"key": fort.keys["anna"]}, headers={"origin": ORIGIN})
-    cookie = reply.headers["set-cookie"].lower()
-    assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/", "max-age=43200"))
-    assert "secure" not in cookie
-    assert fort.keys["anna"].lower() not in cookie
-    assert fort.keys["anna"].split("_", 2)[2].lower() not in cookie
-    origin = {"origin": ORIGIN.replace("http", "https")}
-    assert (
-        "secure"
-        in fort.browser().post("/login", data={"key": fort.keys["anna"]}, headers=origin).headers["set-cookie"].lower()
-    )
+    key = fort.keys["anna"]
+    cookie = log_in(fort.browser(), key).headers["set-cookie"].lower()
+    assert missing(cookie, "httponly", "samesite=strict", "path=/", "max-age=43200") == []
+    assert not any(word in cookie for word in ("secure", key.lower(), key.split("_", 2)[2].lower()))
+    assert "secure" in log_in(fort.browser(), key, ORIGIN.replace("http", "https")).headers["set-cookie"].lower()
 
 
 def test_only_a_key_that_works_gets_in_and_an_address_never_holds_one(fort: Fort) -> None:
     browser = fort.browser()
     for shown in ("", "guessed", fort.keys["anna"][:-1], "é" * 50):
-        reply = browser.post("/login", data={"key": shown}, headers={"origin": ORIGIN})
+        reply = log_in(browser, shown)
         assert (reply.status_code, "set-cookie" in reply.headers) == (401, False), shown
         assert not shown or shown not in reply.text
     assert browser.get(f"/?key={fort.keys['anna']}").status_code == 303
     assert browser.get(f"/login?key={fort.keys['anna']}").headers.get("set-cookie") is None
-
-
-@pytest.mark.parametrize(
-    "wanted", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/logout", "/login"]
-)
-def test_logging_in_leads_nowhere_else(fort: Fort, wanted: str) -> None:
-    form = {"key": fort.keys["anna"], "next": wanted}
-    reply = fort.browser().post("/login", data=form, headers={"origin": ORIGIN})
-    assert (reply.status_code, reply.headers["location"]) == (303, "/")
+    for elsewhere in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/logout", "/login"):
+        reply = log_in(fort.browser(), fort.keys["anna"], next=elsewhere)
+        assert (reply.status_code, reply.headers["location"]) == (303, "/"), elsewhere
 
 
 def test_other_sites_cannot_act_for_somebody_who_is_logged_in(fort: Fort) -> None:
     browser, ours, before = fort.browser("anna"), fort.ids["ours"]["fact"], fort.events()
-    right = form_key(browser)
-    other = form_key(fort.browser("ben"))
-    for headers, csrf in (
-        ({}, right),
-        ({"origin": "http://evil.example"}, right),
-        ({"origin": "null"}, right),
-        ({"origin": ORIGIN}, ""),
-        ({"origin": ORIGIN}, other),
-    ):
+    right, other = form_key(browser), form_key(fort.browser("ben"))
+    evil = "http://evil.example"
+    for origin, csrf in (("", right), (evil, right), ("null", right), (ORIGIN, ""), (ORIGIN, other)):
+        headers = {"origin": origin} if origin else {}
         reply = browser.post(f"/r/{ours}/retire", data={"csrf": csrf, "reason": "x"}, headers=headers)
-        assert reply.status_code == 403, (headers, csrf)
-    for path in ("/login", "/logout"):
-        assert (
-            browser.post(path, data={"key": fort.keys["anna"]}, headers={"origin": "http://evil.example"}).status_code
-            == 403
-        )
+        assert reply.status_code == 403, (origin, csrf)
+    assert log_in(browser, fort.keys["anna"], evil).status_code == 403
+    assert browser.post("/logout", headers={"origin": evil}).status_code == 403
     assert fort.events() == before
 
 
-def test_a_pass_opens_pages_and_not_the_protocol(fort: Fort) -> None:
-    browser = fort.browser("anna")
-    reply = browser.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers={"origin": ORIGIN})
-    assert reply.status_code == 401
-
-
-def test_logging_out_ends_it(fort: Fort) -> None:
-    browser = fort.browser("anna")
-    kept = browser.cookies["holdfast-pass"]
+def test_a_pass_opens_pages_and_not_the_protocol_until_its_user_logs_out(fort: Fort) -> None:
+    browser, copied = fort.browser("anna"), fort.browser()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert browser.post("/mcp", json=ping, headers={"origin": ORIGIN}).status_code == 401
+    copied.cookies.set("holdfast-pass", browser.cookies["holdfast-pass"])
     reply = browser.post("/logout", headers={"origin": ORIGIN})
     assert (reply.status_code, reply.headers["location"]) == (303, "/login")
     assert "holdfast-pass" not in browser.cookies
-    assert browser.get("/").status_code == 303
-    copied = fort.browser()
-    copied.cookies.set("holdfast-pass", kept)
-    assert copied.get("/").status_code == 303
+    assert [one.get("/").status_code for one in (browser, copied)] == [303, 303]
 
 
 def test_a_revoked_or_rotated_key_ends_its_passes_at_the_next_request(fort: Fort) -> None:
@@ -316,7 +299,7 @@ def test_a_pass_is_good_for_half_a_day(fort: Fort) -> None:
         assert browser.get("/memories").status_code == status, hours
 
 
-@pytest.mark.parametrize("user", ["anna", "root"])
+@each("user", ["anna", "root"])
 def test_the_settings_of_a_server_are_not_on_its_pages(fort: Fort, user: str) -> None:
     browser = fort.browser(user)
     assert [browser.get(path).status_code for path in ("/settings", "/settings/preview")] == [403, 403]
@@ -325,24 +308,15 @@ def test_the_settings_of_a_server_are_not_on_its_pages(fort: Fort, user: str) ->
 
 
 def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
-    made = app(
-        server_of(("core",), settings_of(tmp_path)),
-        fort.members,
-        Limits(rate=0.001, burst=3, largest=1_000),
-        site=Site(fort.members, settings_of(tmp_path)),
-    )
-    limited = replace(fort, app=made)
-    browser = limited.browser("anna")
+    limited = replace(fort, app=site_of(fort.members, tmp_path, rate=0.001, burst=3, largest=1_000))
+    browser, stranger = limited.browser("anna"), limited.browser()
     assert [browser.get("/memories").status_code for _ in range(4)] == [200, 200, 200, 429]
-    stranger = limited.browser()
-    tries = [stranger.post("/login", data={"key": "x"}, headers={"origin": ORIGIN}).status_code for _ in range(3)]
-    assert tries[-1] == 429
-    assert browser.post("/login", data={"key": "x" * 2_000}, headers={"origin": ORIGIN}).status_code == 413
+    assert [log_in(stranger, "x").status_code for _ in range(3)][-1] == 429
+    assert log_in(browser, "x" * 2_000).status_code == 413
 
 
 def test_what_was_found_out_for_one_is_not_shown_to_another(fort: Fort) -> None:
     # Some pages keep what took long to find: for the same question of somebody else it is found out anew.
     for path in ("/projects?project=*", "/review/queue?project=*", "/insights?project=*"):
         assert BANK.rpartition("/")[2] in fort.browser("root").get(path).text or path != "/projects?project=*"
-        told = fort.browser("anna").get(path).text
-        assert BANK not in told, path
+        assert BANK not in fort.browser("anna").get(path).text, path

@@ -1,16 +1,21 @@
-"""Which store a folder uses: the usual one, or one that the user made for it; never one that came from elsewhere."""
+"""Which store a folder uses: the usual one, or one that the user made for it; never one that came from elsewhere, or whose locks fail."""
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast.compose.settings import PRIVATE, load_settings, make_store, store_folder
+from holdfast.engine import locks
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import Conflict, InvalidConfig
 from tests.conftest import new_folder
-from tests.hosts.running import Run, answer
+from tests.hosts.running import Run, answer, kept
 from tests.replicas.seats import git
+from tests.rows import missing, refused, sampled
 
 pytestmark = pytest.mark.embedded
 
@@ -63,35 +68,36 @@ def test_nothing_that_lies_in_a_checkout_a_package_or_a_shared_folder_is_used_as
     assert {name: used(folder) for name, folder in tried.items()} == dict.fromkeys(tried, usual)
 
 
-def test_no_command_writes_into_a_clone(run: Run, clone: Path, own_home: Path) -> None:
+@pytest.fixture
+def outside(own_home: Path) -> dict[str, str]:
+    """The variables with which commands use the usual store of a user."""
+    return {"XDG_DATA_HOME": str(own_home / "data"), "HOLDFAST_HOME": ""}
+
+
+def test_no_command_writes_into_a_clone(run: Run, clone: Path, outside: dict[str, str]) -> None:
     plant(clone / ".holdfast", "NOTES", ".gitignore")
     (clone / ".holdfast" / ".gitignore").write_text("\n".join([*PRIVATE, "!holdfast.db", ""]))
-    data = {"XDG_DATA_HOME": str(own_home / "data"), "HOLDFAST_HOME": ""}
     git(clone, "add", "-A")
     for words in (["remember", "Private."], ["status"], ["list"], ["work"], ["doctor"]):
-        assert run(*words, cwd=clone, **data).returncode == 0, words
-    assert git(clone, "status", "--porcelain", "-uall", "--ignored").splitlines() == [
-        "A  .holdfast/.gitignore",
-        "A  .holdfast/NOTES",
-    ]
+        assert run(*words, cwd=clone, **outside).returncode == 0, words
+    written = git(clone, "status", "--porcelain", "-uall", "--ignored").splitlines()
+    assert written == ["A  .holdfast/.gitignore", "A  .holdfast/NOTES"]
 
 
 def test_a_store_nearby_that_is_not_on_the_list_is_reported_once_with_the_way_to_use_it(
-    run: Run, clone: Path, own_home: Path
+    run: Run, clone: Path, outside: dict[str, str]
 ) -> None:
-    data = {"XDG_DATA_HOME": str(own_home / "data"), "HOLDFAST_HOME": ""}
-    store = clone / ".holdfast"
-    assert run("remember", "Mine.", cwd=clone, **{**data, "HOLDFAST_HOME": str(store)}).returncode == 0
-    done = run("list", cwd=clone, **data)
-    assert "Mine." not in done.stdout
-    assert done.stderr.count(f"holdfast store separate {clone} --at {store}") == 1
-    assert run("store", "separate", ".", "--at", str(store), cwd=clone, **data).returncode == 0
-    deep = new_folder(clone / "deep")
-    done = run("list", cwd=deep, **data)
+    store, deep = clone / ".holdfast", new_folder(clone / "deep")
+    assert run("remember", "Mine.", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
+    done = run("list", cwd=clone, **outside)
+    assert ("Mine." in done.stdout, done.stderr.count(f"holdfast store separate {clone} --at {store}")) == (False, 1)
+    assert run("store", "separate", ".", "--at", str(store), cwd=clone, **outside).returncode == 0
+    done = run("list", cwd=deep, **outside)
     assert ("Mine." in done.stdout, done.stderr) == (True, "")
-    assert answer(run("store", "detach", "--json", cwd=clone, **data)) == {"folder": str(clone), "store": str(store)}
-    assert "Mine." not in run("list", cwd=deep, **data).stdout
-    assert run("store", "detach", cwd=clone, **data).returncode == 3
+    detach = ("store", "detach", "--json")
+    assert answer(run(*detach, cwd=clone, **outside)) == {"folder": str(clone), "store": str(store)}
+    assert "Mine." not in run("list", cwd=deep, **outside).stdout
+    assert run(*detach, cwd=clone, **outside).returncode == 3
 
 
 def test_a_separate_store_is_made_outside_of_the_folder(usual: Path, clone: Path) -> None:
@@ -106,25 +112,22 @@ def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(
     usual: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = make_store(clone)
-    (store / "holdfast.db").write_bytes(b"")
-    for path in (store, store / "holdfast.db"):
+    file = store / "holdfast.db"
+    file.write_bytes(b"")
+    for path in (store, file):
         path.chmod(0o770)
-        for refused in (lambda: used(clone), lambda: places.home_of(str(clone))):
-            with pytest.raises((InvalidConfig, PermissionError), match="other users may write"):
-                refused()
+        refused(InvalidConfig, used, clone, says="other users may write")
+        refused(PermissionError, places.home_of, str(clone), says="other users may write")
         path.chmod(0o700)
     assert used(clone) == store
-    (store / "holdfast.db").unlink()
-    (store / "holdfast.db").symlink_to("/dev/zero")
-    with pytest.raises(InvalidConfig, match="other users may write"):
-        used(clone)
-    (store / "holdfast.db").unlink()
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    refused(InvalidConfig, used, clone, says="other users may write")
+    file.unlink()
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
-    with pytest.raises(InvalidConfig, match="belongs to another user"):
-        used(clone)
-    with pytest.raises(Conflict, match="belongs to another user"):
-        make_store(clone / "..", store)
+    refused(InvalidConfig, used, clone, says="belongs to another user")
+    refused(Conflict, make_store, clone / "..", store, says="belongs to another user")
     assert usual.exists()
 
 
@@ -132,18 +135,16 @@ def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(
 def test_a_store_that_git_tracks_cannot_be_put_on_the_list(clone: Path) -> None:
     store = plant(clone / ".holdfast", "holdfast.db") / ".holdfast"
     git(clone, "add", "-f", ".holdfast/holdfast.db")
-    with pytest.raises(Conflict, match="git tracks a store there"):
-        make_store(clone, store)
+    refused(Conflict, make_store, clone, store, says="git tracks a store there")
 
 
 def test_a_damaged_list_of_stores_is_reported_and_hooks_do_nothing(usual: Path, clone: Path) -> None:
     usual.mkdir(parents=True)
     for text in ("", "{", "[]", "5"):
         (usual / "stores.json").write_text(text)
-        with pytest.raises(InvalidConfig, match="list of stores"):
-            store_folder(load_settings(folder=clone.parent, environment={}).config, clone)
-        with pytest.raises(ValueError, match=r"list of stores|Expecting"):
-            places.home_of(str(clone))
+        config = load_settings(folder=clone.parent, environment={}).config
+        refused(InvalidConfig, store_folder, config, clone, says="list of stores")
+        refused(ValueError, places.home_of, str(clone), says=r"list of stores|Expecting")
 
 
 def test_a_store_in_a_repository_by_the_user_s_own_setting_is_not_committed(run: Run, clone: Path) -> None:
@@ -161,3 +162,47 @@ def test_a_store_in_a_repository_by_the_user_s_own_setting_is_not_committed(run:
     (store / ".gitignore").symlink_to(target)
     assert run("list", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
     assert target.read_text() == "mine\n"
+
+
+LINUX = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None,
+    reason="a library is loaded before libc, as Linux does it; a C compiler makes it",
+)
+
+
+def preloaded(folder: Path, *flags: str) -> dict[str, str]:
+    source, made = Path(__file__).with_name("locks.c"), folder / f"locks{'-'.join(flags)}.so"
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", str(made), str(source), "-ldl"], check=True)
+    return {"LD_PRELOAD": str(made)}
+
+
+@LINUX
+def test_locks_that_fail_are_said_and_nothing_changes(run: Run, tmp_path: Path, own_home: Path) -> None:
+    record = kept(run, "The deploy needs two approvals.")
+    [store] = own_home.rglob("holdfast.db")
+    before = store.read_bytes()
+    commands = [("remember", "One thing more."), ("recall", "deploy"), ("show", record), ("doctor",)]
+    for error in sampled(["ENOLCK", "EOPNOTSUPP"], 2):
+        broken = preloaded(tmp_path, f"-DFAIL={error}")
+        for command in sampled(commands, 3):
+            done = run(*command, **broken)
+            assert (done.returncode, missing(done.stderr, "refuses locks", "local disk")) == (5, []), (command, done)
+            assert "Traceback" not in done.stderr
+    assert store.read_bytes() == before
+    assert len(answer(run("list", "--json"))["records"]) == 1
+
+
+@LINUX
+def test_the_doctor_notices_locks_that_everybody_gets(run: Run, tmp_path: Path) -> None:
+    kept(run, "The deploy needs two approvals.")
+    whole, told = run("doctor"), run("doctor", **preloaded(tmp_path))
+    assert "locks work between processes" in whole.stdout, whole.stdout
+    assert missing(told.stdout, "gives the same lock to two processes", "local disk") == []
+    assert told.returncode != whole.returncode or whole.returncode != 0
+
+
+@LINUX
+def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
+    assert locks.file_system_of(Path("/proc/self")) == "proc"
+    assert not locks.is_remote(locks.file_system_of(tmp_path)), os.fspath(tmp_path)
+    assert all(locks.is_remote(kind) for kind in ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"))

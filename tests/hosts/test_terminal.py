@@ -1,10 +1,12 @@
-"""What people read on a terminal of 80 columns, and what they type there."""
+"""What people read on a terminal of 80 columns, and what they type there; the script beside this is a review elsewhere."""
 
 import io
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from rich.cells import cell_len
 from rich.color import Color
 from rich.console import Console
@@ -16,10 +18,12 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from tests import engines
-from tests.hosts.running import Run, answer, kept
+from tests.hosts.running import Run, Terminal, answer, kept
+from tests.hosts.scripts import scripts_in
 from tests.hosts.test_help import seen_on_a_terminal
 from tests.rows import each, refused
 
+globals().update(scripts_in(__file__))
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
 
@@ -28,9 +32,8 @@ def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp
     kept(run, "Mira prefers short answers first, with the reasons below, and the command she can type herself.")
     run("forget", short(answer(run("list", "--json"))["records"][0]["id"]), "--reason", "she left")
     shown = ["list", "--state", "active", "--state", "retired"]
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    terminal = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "dumb", "COLUMNS": "80"}
-    terminal |= engines.setting(str(own_home))
+    own = {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "dumb", "COLUMNS": "80"}
+    terminal = {**os.environ, **own, **engines.setting(str(own_home))}
     lines = seen_on_a_terminal(shown, tmp_path / "work", terminal).splitlines()
     assert [cell_len(line) <= 80 for line in lines] == [True] * 3
     assert lines[2] == "• fact  ↗ reference"
@@ -38,12 +41,11 @@ def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp
 
 
 def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
-    written = io.StringIO()
+    written, text = io.StringIO(), "A line that is too long for the terminal is wrapped between words."
     out = Console(file=written, width=40, force_terminal=True, color_system=None)
-    indented(out, "A line that is too long for the terminal is wrapped between words.", 4)
-    hanging(out, Text("name  A line that is too long for the terminal is wrapped between words."), 6)
-    lines = written.getvalue().splitlines()
-    assert lines == [
+    indented(out, text, 4)
+    hanging(out, Text(f"name  {text}"), 6)
+    assert written.getvalue().splitlines() == [
         "    A line that is too long for the",
         "    terminal is wrapped between words.",
         "name  A line that is too long for the",
@@ -66,16 +68,11 @@ def test_a_date_that_is_none_is_named_as_it_was_typed() -> None:
 
 
 def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it() -> None:
+    text = "Reproduced the report. Part of SHOP-481."
     record = Record(
-        id="01ARZ3NDEKTSV4RRFFQ69G5FAV",
-        kind="progress",
-        title="Reproduced the report. Part of SHOP-481.",
-        body="Reproduced the report. Part of SHOP-481.",
-        fields={"issue": "SHOP-481"},
+        id="01ARZ3NDEKTSV4RRFFQ69G5FAV", kind="progress", title=text, body=text, fields={"issue": "SHOP-481"}
     )
-    assert labelled(record, "Reproduced the report. Part of SHOP-481. SHOP-481") == (
-        "Reproduced the report. Part of SHOP-481.\nissue: SHOP-481"
-    )
+    assert labelled(record, f"{text} SHOP-481") == f"{text}\nissue: SHOP-481"
 
 
 @each("name", COLOURS)
@@ -84,3 +81,55 @@ def test_colours_are_readable_on_a_dark_and_on_a_light_background(name: str) -> 
     red, green, blue = (part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     light = 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
     assert (1.05 / light > 3.9, light / 0.05 > 3.9) == (True, True)
+
+
+# `holdfast review` on a terminal: keys, undo, and nothing saved by Ctrl-C.
+Reviewing = Callable[..., tuple[Terminal, Callable[[], list[str]]]]
+
+
+@pytest.fixture
+def reviewing(run: Run, tmp_path: Path, own_home: Path) -> Reviewing:
+    """Return a function that lets texts wait and opens the review; it returns the terminal, and what reads their states."""
+
+    def opened(*texts: str, **more: str) -> tuple[Terminal, Callable[[], list[str]]]:
+        ids = [kept(run, "--kind", "preference", "--source", "inferred", text) for text in texts]
+        own = {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "NO_COLOR": "1", "COLUMNS": "100"}
+        terminal = Terminal(["review"], tmp_path / "work", {**os.environ, **own, **more})
+        return terminal, lambda: [answer(run("show", id_, "--json"))["state"] for id_ in ids]
+
+    return opened
+
+
+@pytest.mark.embedded
+def test_keys_decide_and_undo_takes_a_decision_back(reviewing: Reviewing) -> None:
+    terminal, states = reviewing("Ada likes short answers.", "Ada reads mail at noon.", "Ada reviews on Fridays.")
+    for key in "yxu":  # u: back to the second
+        terminal.press("q quit", key)
+    terminal.press("q quit", "n")
+    terminal.press("Press one of y, x, e, s, u, q.", "y")
+    terminal.press("q quit", "q")
+    assert terminal.ended() == 0
+    assert "2 decisions saved." in terminal.seen
+    assert sorted(states()) == ["active", "active", "pending"]
+
+
+@pytest.mark.embedded
+def test_ctrl_c_leaves_without_saving(reviewing: Reviewing) -> None:
+    terminal, states = reviewing("Ada likes short answers.", "Ada reads mail at noon.")
+    terminal.press("q quit", "y")
+    terminal.press("q quit", "\x03")
+    assert terminal.ended() == 130
+    assert "Nothing was saved." in terminal.seen
+    assert states() == ["pending", "pending"]
+
+
+@pytest.mark.embedded
+def test_an_edit_is_saved_and_approved(reviewing: Reviewing, run: Run, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\necho 'Ada likes answers of one line.' > \"$1\"\n")
+    editor.chmod(0o755)
+    terminal, states = reviewing("Ada likes short answers.", EDITOR=str(editor))
+    terminal.press("q quit", "e")
+    assert terminal.ended() == 0
+    assert states() == ["active"]
+    assert "Ada likes answers of one line." in run("list").stdout

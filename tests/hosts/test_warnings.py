@@ -9,13 +9,12 @@ import pytest
 
 from holdfast.hosts.hooks.places import prepared_file, remotes_of
 from holdfast.model.ids import short
-from holdfast.model.record import Draft
 from holdfast.policy.sessions.triggers import warning_of
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import write
-from tests.conftest import keep
+from tests.conftest import keep, new_folder
 from tests.hosts.running import hooked, injected
+from tests.rows import some
 
 SEVERE = {"severity": "high", "counter_arguments": ["only once", "there is a backup"]}
 SCARS = (
@@ -29,17 +28,11 @@ Warned = Callable[..., str]
 @pytest.fixture
 def warned(memory: Memory, tmp_path: Path) -> Warned:
     """Return a function that runs the hook before or after a tool call and returns the warning."""
-    project = tmp_path / "checkout"
-    (project / ".git").mkdir(parents=True)
-    home = memory.store.folder
-    assert home
+    project, home = new_folder(tmp_path / "checkout" / ".git").parent, some(memory.store.folder)
     for text in SCARS:
         keep(memory, text, kind="scar", fields=SEVERE)
-    prepare(
-        memory,
-        Path(prepared_file(str(home), str(project))),
-        {"path": str(project), "remotes": remotes_of(str(project))},
-    )
+    described = {"path": str(project), "remotes": remotes_of(str(project))}
+    prepare(memory, Path(prepared_file(str(home), str(project))), described)
 
     def run(
         tool: str, given: Any, *, client: str = "claude-code", event: str = "PreToolUse", session: str = "s1"
@@ -51,7 +44,7 @@ def warned(memory: Memory, tmp_path: Path) -> Warned:
     return run
 
 
-CALLS = [
+CALLS: list[tuple[str, str, str, Callable[[str], Any]]] = [
     ("claude-code", "PreToolUse", "Bash", lambda command: {"command": command, "description": "x"}),
     ("codex", "PreToolUse", "exec_command", lambda command: {"cmd": command}),
     ("codex", "PreToolUse", "shell", lambda command: {"command": ["bash", "-lc", command]}),
@@ -59,22 +52,21 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("client", "event", "tool", "shaped"), CALLS, ids=["claude", "codex", "codex-list", "gemini"])
-def test_every_client_is_warned_at_the_dangerous_form_and_once_a_session(
-    warned: Warned, client: str, event: str, tool: str, shaped: Callable[[str], Any]
-) -> None:
-    def ask(command: str, session: str = "s1") -> str:
-        return warned(tool, shaped(command), client=client, event=event, session=session)
+def test_every_client_is_warned_at_the_dangerous_form_and_once_a_session(warned: Warned) -> None:
+    for client, event, tool, shaped in CALLS:
 
-    assert ask("git push origin main") == ""
-    assert ask("git commit -m 'never git push --force'") == ""
-    assert "two commits" in ask("cd app && git -C . push -f origin main")
-    assert ask("git push --force") == ""
-    assert "two commits" in ask("git push --force", session="s2")
-    assert ask("uv run pytest -q tests/test_cart.py") == ""
-    assert "wrong interpreter" in ask("python -m pytest -q")
-    assert ask("cat src/schema_pb2.py") == ""
-    assert "generated" in ask("sed -i 's/a/b/' src/schema_pb2.py")
+        def ask(command: str, session: str = tool) -> str:
+            return warned(tool, shaped(command), client=client, event=event, session=session)  # noqa: B023
+
+        assert ask("git push origin main") == "", tool
+        assert "two commits" in ask("cd app && git -C . push -f origin main"), tool
+        assert ask("git push --force") == "", tool
+        assert "wrong interpreter" in ask("python -m pytest -q"), tool
+    assert ask("git commit -m 'never git push --force'", "other") == ""
+    assert "two commits" in ask("git push --force", "other")
+    assert ask("uv run pytest -q tests/test_cart.py", "other") == ""
+    assert ask("cat src/schema_pb2.py", "other") == ""
+    assert "generated" in ask("sed -i 's/a/b/' src/schema_pb2.py", "other")
 
 
 def test_an_edit_is_warned_of_and_a_read_is_not(warned: Warned) -> None:
@@ -87,30 +79,18 @@ def test_an_edit_is_warned_of_and_a_read_is_not(warned: Warned) -> None:
         assert "generated" in warned("apply_patch", given, client="codex", session=session), given
 
 
-def test_a_warning_says_each_thing_once(warned: Warned) -> None:
-    text = warned("Bash", {"command": "git push --force"})
-    assert text.count("threw away two commits") == 1
-    assert text.startswith("Holdfast: high scar ")
-    assert text.splitlines()[1:] == ["You may think: only once; there is a backup"]
-
-
 def test_lesson_reason_and_remedy_have_a_line_each(memory: Memory) -> None:
     fields = {**SEVERE, "why": "The plan was stale.", "action_protocol": ["save the plan", "apply that plan"]}
     title = "terraform apply replaced the database"
-    draft = Draft(body="Applied without a plan.", title=title, kind="scar", fields=fields)
-    record = write(memory, draft).record  # type: ignore[union-attr]
+    record = keep(memory, "Applied without a plan.", title=title, kind="scar", fields=fields)
     assert warning_of(record).splitlines() == [
         f"Holdfast: high scar {short(record.id)}: terraform apply replaced the database",
         "Why: Applied without a plan. The plan was stale.",
         "You may think: only once; there is a backup",
         "Instead: save the plan; apply that plan",
     ]
-
-
-def prepared_triggers(memory: Memory, tmp_path: Path) -> dict[str, list[str]]:
-    prepare(memory, tmp_path / "prepared.json")
-    listed = json.loads((tmp_path / "prepared.json").read_text())["triggers"]
-    return {item["id"]: [*(pattern["stages"][0][0] for pattern in item["patterns"]), *item["paths"]] for item in listed}
+    plain = keep(memory, SCARS[0], kind="scar", fields=SEVERE)  # each thing once
+    assert warning_of(plain).splitlines()[1:] == ["You may think: only once; there is a backup"]
 
 
 def test_any_memory_with_triggers_warns_and_a_global_scar_warns_in_every_project(
@@ -119,4 +99,7 @@ def test_any_memory_with_triggers_warns_and_a_global_scar_warns_in_every_project
     fact = keep(memory, "The deploy needs two approvals.", triggers=("fly deploy", "path:fly.toml"))
     keep(memory, "The deploy takes ten minutes.")
     scar = keep(memory, "Never run `terraform destroy`.", kind="scar", fields=SEVERE, project="")
-    assert prepared_triggers(memory, tmp_path) == {fact.id: ["fly", "fly.toml"], scar.id: ["terraform"]}
+    prepare(memory, tmp_path / "prepared.json")
+    listed = json.loads((tmp_path / "prepared.json").read_text())["triggers"]
+    found = {one["id"]: [*(pattern["stages"][0][0] for pattern in one["patterns"]), *one["paths"]] for one in listed}
+    assert found == {fact.id: ["fly", "fly.toml"], scar.id: ["terraform"]}
