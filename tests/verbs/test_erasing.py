@@ -87,9 +87,11 @@ def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(m
 def test_a_memory_of_a_person_that_says_the_same_is_named_and_left(memory: Memory) -> None:
     record = keep(memory, TEXT)
     other = keep(memory, f"Quoted from the handbook of the platform team, chapter nine: {TEXT}", kind="reference")
-    done = erase(memory, record.id)
-    assert done.said_by == (other.id,)
-    assert TEXT.splitlines()[0] in find(memory, other.id).record.body
+    assert erase(memory, record.id).said_by == (other.id,)
+    assert find(memory, other.id).record == other
+    again = erase(memory, record.id)
+    assert (again.ids, again.reached) == ((record.id,), {})
+    refused(NotFound, erase, memory, "01HZZZZZZZZZZZZZZZZZZZZZZZ")
 
 
 @examples
@@ -191,23 +193,16 @@ def test_what_was_cut_short_is_finished_by_whoever_comes_next(memory: Memory, tm
     raw_material(memory)
     file = prepared(memory, "one")
     events = [memory.event("erased", record.id, after=record.head)]
+    erasing.note_remains(memory.store, events)  # of an erasure that never happened
+    assert (finish(memory), unfinished(memory.store.folder)) == (erasing.Erased(), {})
+    assert find(memory, record.id).record.body == TEXT
+    assert TEXT in trail.of_session(memory.store, "s1")[0].text
     erasing.note_remains(memory.store, events)
     memory.store.commit(events)  # and here it was killed
     assert list(unfinished(memory.store.folder)) == [record.id]
     finish(memory)
-    assert not file.exists()
-    assert unfinished(memory.store.folder) == {}
+    assert (file.exists(), unfinished(memory.store.folder)) == (False, {})
     assert b"heron" not in kept_bytes(tmp_path / "store").lower()
-
-
-def test_a_note_of_an_erasure_that_never_happened_changes_nothing(memory: Memory) -> None:
-    record = keep(memory, TEXT)
-    raw_material(memory)
-    erasing.note_remains(memory.store, [memory.event("erased", record.id, after=record.head)])
-    assert finish(memory) == erasing.Erased()
-    assert unfinished(memory.store.folder) == {}
-    assert find(memory, record.id).record.body == TEXT
-    assert TEXT in trail.of_session(memory.store, "s1")[0].text
 
 
 def test_the_worker_drops_what_names_a_memory_that_was_erased_on_another_machine(memory: Memory) -> None:
@@ -244,10 +239,3 @@ def test_a_sibling_that_cannot_be_opened_is_named_and_one_that_is_no_store_is_le
     done = erase(memory, record.id)
     assert [one for one in done.not_reached if "team.db" in one] != []
     assert (folder / "empty.db").read_bytes() == b""
-
-
-def test_erasing_what_is_erased_already_finds_nothing_and_what_never_was_is_an_error(memory: Memory) -> None:
-    record = keep(memory, TEXT)
-    erase(memory, record.id)
-    assert (erase(memory, record.id).ids, erase(memory, record.id).reached) == ((record.id,), {})
-    refused(NotFound, erase, memory, "01HZZZZZZZZZZZZZZZZZZZZZZZ")

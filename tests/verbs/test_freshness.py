@@ -51,16 +51,10 @@ def git(code: Path) -> Git:
 
 
 @pytest.fixture
-def memory(here: Memory) -> Memory:
-    return here
-
-
-@pytest.fixture
-def here(tmp_path: Path, code: Path, git: Git, time: Time) -> Iterator[Memory]:  # noqa: ARG001
+def memory(tmp_path: Path, code: Path, git: Git, time: Time) -> Iterator[Memory]:  # noqa: ARG001
     """Give a memory whose project is the repository at hand."""
     with make_memory(tmp_path, time) as memory:
-        memory = replace(memory, checkout=GitCheckout(code, memory.project))
-        yield memory
+        yield replace(memory, checkout=GitCheckout(code, memory.project))
 
 
 def change(code: Path, git: Git, old: str, new: str, message: str = "a change") -> None:
@@ -78,12 +72,6 @@ def commit_file(code: Path, git: Git, name: str, text: str) -> None:
     git("commit", "-qm", name)
 
 
-def link_outside(code: Path, text: str) -> None:
-    secret = code.parent / "secret.txt"
-    secret.write_text(text)
-    (code / "link.txt").symlink_to(secret)
-
-
 def step(do: Callable[..., Any], *fixtures: str) -> Step:
     """Return a step that calls a function with some fixtures and what the script gives."""
     return lambda script, given: do(*(script.request.getfixturevalue(name) for name in fixtures), **given)
@@ -93,7 +81,6 @@ STEPS: dict[str, Step] = {
     "git": lambda script, given: script.request.getfixturevalue("git")(*given["words"].split()),
     "change": step(change, "code", "git"),
     "file_of": step(commit_file, "code", "git"),
-    "outside": step(link_outside, "code"),
     "judged": lambda script, given: freshness(script.memory, [given["record"]])[given["record"].id],
     "words": lambda script, given: freshness_text(freshness(script.memory, [given["of"]])[given["of"].id]),
     "state": lambda script, given: state_of(script.memory, given["of"]),
@@ -115,77 +102,69 @@ FATES: dict[str, tuple[str, dict[str, str | None], bool, str, str]] = {
 
 
 @pytest.mark.parametrize("fate", FATES)
-def test_cited_code_is_followed_wherever_it_went(here: Memory, code: Path, git: Git, fate: str) -> None:
+def test_cited_code_is_followed_wherever_it_went(memory: Memory, code: Path, git: Git, fate: str) -> None:
     anchor, files, committed, state, moved_to = FATES[fate]
-    record = keep(here, "Payments are multiplied.", anchors=(anchor,))
+    record = keep(memory, "Payments are multiplied.", anchors=(anchor,))
     for name, text in files.items():
         (code / name).unlink() if text is None else (code / name).write_text(text)
     if committed:
         git("add", "-A")
         git("commit", "-qm", "a change")
-    judged = freshness(here, [record])[record.id]
+    judged = freshness(memory, [record])[record.id]
     assert (judged.state, judged.findings[0].moved_to) == (state, moved_to)
     if moved_to:
-        again = verify(here, record.id)
-        assert (again.anchors, state_of(here, again)) == ((moved_to,), "fresh")
+        again = verify(memory, record.id)
+        assert (again.anchors, state_of(memory, again)) == ((moved_to,), "fresh")
 
 
 NAMED: dict[str, str] = rows("code_that_a_text_names")
 
 
-def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(here: Memory, code: Path, git: Git) -> None:
+def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(memory: Memory, code: Path, git: Git) -> None:
     (code / "lib").mkdir()
     (code / "lib" / "shop.py").write_text("class Shop:\n    def close(self):\n        return 1\n")
     git("add", "-A")
     git("commit", "-qm", "a shop")
-    records = [keep(here, text) for text in NAMED]
+    records = [keep(memory, text) for text in NAMED]
     assert {record.body: set(record.seen.marks) if record.seen else None for record in records} == {
         text: {place} for text, place in NAMED.items()
     }
     exact = {record.body: "::" in NAMED[record.body] for record in records}
-    assert {record.body: state_of(here, record) for record in records} == {
+    assert {record.body: state_of(memory, record) for record in records} == {
         text: "fresh" if is_exact else "exists" for text, is_exact in exact.items()
     }
     (code / "app.py").write_text("LIMITS = {}\n\n\ndef payments():\n    return 1\n")
     (code / "lib" / "shop.py").write_text("class Shops:\n    pass\n")
-    assert {record.body: state_of(here, record) for record in records} == {
+    assert {record.body: state_of(memory, record) for record in records} == {
         text: "missing" if is_exact else "exists" for text, is_exact in exact.items()
     }
 
 
-def test_a_worktree_shares_the_project_and_keeps_its_facet(here: Memory, git: Git, tmp_path: Path) -> None:
-    git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    here = replace(here, checkout=GitCheckout(tmp_path / "side", here.project))
-    record = keep(here, "The side table has its own rules.", anchors=("app.py::pay",))
-    assert (record.origin.worktree, record.origin.branch) == ("side", "side")
-    assert state_of(here, record) == "fresh"
-
-
-def test_three_depths(here: Memory, code: Path, git: Git) -> None:
+def test_three_depths(memory: Memory, code: Path, git: Git) -> None:
     files = [f"f{n}.txt" for n in range(MOST_FILES + 3)]
     for name in files:
         (code / name).write_text(f"text of {name}")
     (code / "big.txt").write_text("x" * 200_000)
     git("add", "-A")
     git("commit", "-qm", "many files")
-    record = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
+    record = keep(memory, "Payments are multiplied.", anchors=("app.py::pay",))
     change(code, git, "amount * LIMIT", "amount")
-    assert hydrate(here, record.id, "summary").freshness is None
-    full = hydrate(here, record.id)
+    assert hydrate(memory, record.id, "summary").freshness is None
+    full = hydrate(memory, record.id)
     assert full.commit is not None
     assert (full.commit[0], full.commit[2]) == ("Ann", "many files")
-    assert [event.verb for event in history(here, record.id)] == ["recorded"]
+    assert [event.verb for event in history(memory, record.id)] == ["recorded"]
     assert full.files == ()
-    deep = hydrate(here, record.id, "files")
+    deep = hydrate(memory, record.id, "files")
     assert (deep.files[0]["path"], deep.files[0]["text"]) == ("app.py", APP)  # as it was then
-    many = keep(here, "Everything at once, for the record.", anchors=tuple(files))
-    assert len(hydrate(here, many.id, "files").files) == MOST_FILES
-    assert hydrate(here, many.id, "files").left_out == tuple(files[MOST_FILES:])
-    big = keep(here, "A big file is cut, and says so.", anchors=("big.txt", "f1.txt"))
-    cut = hydrate(here, big.id, "files")
+    many = keep(memory, "Everything at once, for the record.", anchors=tuple(files))
+    assert len(hydrate(memory, many.id, "files").files) == MOST_FILES
+    assert hydrate(memory, many.id, "files").left_out == tuple(files[MOST_FILES:])
+    big = keep(memory, "A big file is cut, and says so.", anchors=("big.txt", "f1.txt"))
+    cut = hydrate(memory, big.id, "files")
     assert (cut.files[0]["cut"], cut.left_out) == (100_000, ("f1.txt",))
     with pytest.raises(Invalid):
-        hydrate(here, record.id, "everything")  # type: ignore[arg-type]
+        hydrate(memory, record.id, "everything")  # type: ignore[arg-type]
 
 
 def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: Time) -> None:
@@ -208,19 +187,14 @@ def test_verdicts_are_right_on_a_history_whose_every_change_is_known(tmp_path: P
     assert verdicts(tmp_path)
 
 
-def test_a_shared_record_of_an_unreadable_shape_is_still_judged(here: Memory) -> None:
-    record = replace(keep(here, "Payments are multiplied.", anchors=("app.py::pay",)), seen=None)
-    assert state_of(here, record) == "unverified"
-
-
-def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(here, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-    keep(here, "Other things return nothing.", anchors=("app.py::other",))
+def test_health_says_how_many_it_could_not_compare(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
+    keep(memory, "Other things return nothing.", anchors=("app.py::other",))
     monkeypatch.setattr("holdfast.verbs.upkeep.health.MOST_CHECKED", 1)
-    found = health(here)
+    found = health(memory)
     assert found.unlooked == 1
     assert "1 memory citing code not verified: `holdfast verify --all` checks them." in page("health", found)
-    here = replace(here, checkout=RemoteCheckout("example.org/acme/other"))
-    elsewhere = health(here)
+    memory = replace(memory, checkout=RemoteCheckout("example.org/acme/other"))
+    elsewhere = health(memory)
     assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
     assert "2 memories citing code not verified: another project is checked out." in page("health", elsewhere)

@@ -21,8 +21,6 @@ from tests.verbs.test_stream import told
 
 globals().update(scripts_in(__file__))
 
-Said = list[tuple[str, str, str]]
-
 
 def test_hooks_tell_what_they_cost(memory: Memory, tmp_path: Path) -> None:
     for number in range(10):
@@ -39,22 +37,11 @@ def test_what_a_session_got_is_listed_with_its_occasion_its_words_and_what_follo
     common: dict[str, Any] = {"session": "s1", "client": "claude-code"}
     text = f"Holdfast: scar {short(scar.id)}: never force."
     given = {"ids": [scar.id], "why": "action site", "tokens": 9}
-    trail.add(
-        memory.store,
-        [
-            HookEvent(
-                id="1",
-                at="2026-09-21T09:00:00.000Z",
-                event="PreToolUse",
-                tool="Bash",
-                given={"command": "git push --force"},
-                **common,
-            ),
-            HookEvent(
-                id="2", at="2026-09-21T09:00:01.000Z", event="Injected", text=f"x\n{text}", given=given, **common
-            ),
-        ],
-    )
+    push = {"event": "PreToolUse", "tool": "Bash", "given": {"command": "git push --force"}}
+    told = {"event": "Injected", "text": f"x\n{text}", "given": given}
+    at = "2026-09-21T09:00:0{}.000Z"
+    events = [HookEvent(id=str(n), at=at.format(n), **common, **each) for n, each in enumerate((push, told))]  # type: ignore[arg-type]
+    trail.add(memory.store, events)
     event = memory.event("injected", "s1", data=given)
     memory.commit([replace(event, at="2026-09-21T09:00:01.000Z", by=replace(event.by, session="s1"))])
     recall(memory, Query(text="refunds ledger"))

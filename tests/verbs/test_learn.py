@@ -1,11 +1,9 @@
 """What a real repository's history teaches, once."""
 
 import os
-import subprocess
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,10 +11,10 @@ from holdfast.adapters.git import GitHistory
 from holdfast.model.errors import Invalid
 from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
-from holdfast.verbs.capture.learn import Learned, learn
+from holdfast.verbs.capture.learn import learn
 from holdfast.verbs.memory import Memory
 from tests.conftest import ran
-from tests.rows import examples, refused
+from tests.rows import examples, of_type, refused
 from tests.scripts import Step
 from tests.verbs.scripts import Script, scripts_in
 
@@ -31,11 +29,9 @@ class Repository:
         self.git("init", "--initial-branch=main")
 
     def git(self, *arguments: str) -> str:
-        date = f"2026-03-{1 + self.day:02d}T12:00:00Z"
-        names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"), ("DATE", date))}  # fmt: skip
-        command, env = ["git", *arguments], {**os.environ, **names}
-        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        own = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": f"2026-03-{1 + self.day:02d}T12:00:00Z"}
+        env = os.environ | {f"GIT_{role}_{part}": own[part] for role in ("AUTHOR", "COMMITTER") for part in own}
+        return ran(["git", *arguments], self.folder, env=env, check=True).stdout.strip()
 
     def commit(self, message: str, *files: str, days: int = 1) -> str:
         self.day += days
@@ -53,34 +49,26 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "repo")
 
 
-def learned(script: Script, **given: Any) -> Learned:
-    return learn(script.memory, GitHistory(script.request.getfixturevalue("repository").folder), **given)
+def of(script: Script) -> Repository:
+    return of_type(Repository, script.request.getfixturevalue("repository"))
 
 
 def committed(script: Script, message: str, files: Sequence[str] = ()) -> str:
-    return str(script.request.getfixturevalue("repository").commit(message, *files))
+    return of(script).commit(message, *files)
 
 
 def a_day_later(script: Script, words: Sequence[str]) -> str:
-    script.request.getfixturevalue("repository").day += 1
-    return str(script.request.getfixturevalue("repository").git(*words))
+    of(script).day += 1
+    return of(script).git(*words)
 
 
 STEPS: dict[str, Step] = {
-    "learn": lambda script, given: learned(script, **given),
+    "learn": lambda script, given: learn(script.memory, GitHistory(of(script).folder), **given),
     "commit": lambda script, given: committed(script, **given),
     "git": lambda script, given: a_day_later(script, **given),
     "learned_up_to": lambda script, _: script.memory.store.setting(f"learned {script.memory.project}"),
 }
 globals().update(scripts_in(__file__, **STEPS))
-
-
-@pytest.fixture
-def history(repository: Repository) -> GitHistory:
-    return GitHistory(repository.folder)
-
-
-CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
 
 
 @examples  # messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before
@@ -101,16 +89,15 @@ def test_what_commits_teach(commits: list[str], titles: list[str]) -> None:
     assert found == [title.replace("{0}", made[0].hash[:12]) for title in titles]
 
 
-def test_a_commit_with_an_impossible_time_zone_is_read(repository: Repository, history: GitHistory) -> None:
+def test_a_commit_with_an_impossible_time_zone_is_read(repository: Repository) -> None:
     first = repository.commit("Add a footer")
     raw = repository.git("cat-file", "commit", first).replace("+0000", "+51800") + "\n"
-    made = ran(
-        ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"], repository.folder, input=raw, check=True
-    )
+    command = ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"]
+    made = ran(command, repository.folder, input=raw, check=True)
     repository.git("update-ref", "refs/heads/main", made.stdout.strip())
-    assert [commit.at[:10] for commit in history.commits()] == ["2026-03-02"]
+    assert [commit.at[:10] for commit in GitHistory(repository.folder).commits()] == ["2026-03-02"]
 
 
-def test_outside_a_repository_it_says_so(memory: Memory, tmp_path: Path, history: GitHistory) -> None:
-    refused(Invalid, learn, memory, history, limit=0)
+def test_outside_a_repository_it_says_so(memory: Memory, tmp_path: Path) -> None:
+    refused(Invalid, learn, memory, GitHistory(tmp_path), limit=0)
     refused(Invalid, learn, memory, GitHistory(tmp_path), says="no git repository")

@@ -107,10 +107,3 @@ def test_a_log_is_kept_within_its_length_from_its_end(memory: Memory) -> None:
     assert (body.startswith("one line of many"), body.endswith("the end"), len(body)) == (True, True, kept)
     hidden = "<private>" + "a secret thought " * 80_000 + "</private>and then a public end of it all"
     assert log_output(memory, hidden) == len("and then a public end of it all")
-
-
-def test_ids_of_what_was_mined_are_told_apart_by_their_first_characters(memory: Memory) -> None:
-    names = ("Postgres", "Redis", "Kafka", "Celery", "Django", "Flask", "Vue", "Svelte")
-    said(memory, "\n\n".join(f"We decided to use {name} instead of Perl because it is known." for name in names))
-    offered = mine_outputs(memory).offered
-    assert len({record.id[:10] for record in offered}) == len(offered) == len(names)

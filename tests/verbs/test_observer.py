@@ -140,8 +140,6 @@ def test_an_observer_that_is_set_up_wrongly_keeps_nobody_from_their_memory(memor
         raise InvalidConfig("There is no mode nope.")
 
     memory = replace(memory, observing=wrong)
-    found = derive(memory, work())
-    said = f"There is no mode nope. {InvalidConfig.remedy}"
-    assert found.observer == Rejected(said=said)
-    assert len(found.observations) == 1
+    found, said = derive(memory, work()), f"There is no mode nope. {InvalidConfig.remedy}"
+    assert (found.observer, len(found.observations)) == (Rejected(said=said), 1)
     assert observer_status(memory).problem == said

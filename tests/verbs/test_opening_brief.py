@@ -1,8 +1,7 @@
 """The brief that opens a session: ranked, told whole where little is stored, marked where doubtful, stable."""
 
 from dataclasses import replace
-
-import pytest
+from pathlib import Path
 
 from holdfast.model.event import Actor
 from holdfast.model.kinds import KINDS, SEPARATE
@@ -10,10 +9,11 @@ from holdfast.model.ports import Checkout, RemoteCheckout
 from holdfast.model.record import Origin
 from holdfast.model.text import tokens_of
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import pin
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.sessions.opening_brief import brief_of
-from tests.conftest import Time, keep
-from tests.rows import WHOLE
+from tests.conftest import Time, keep, make_memory
+from tests.rows import WHOLE, each
 from tests.verbs.scripts import scripts_in
 
 SCAR = {"counter_arguments": ["it was only once", "there is a backup"]}
@@ -27,15 +27,11 @@ def lines_of(memory: Memory) -> list[str]:
 globals().update(scripts_in(__file__, lines=lambda script, _: lines_of(script.memory)))
 
 
-def as_user(memory: Memory) -> Memory:
-    return memory.acting(actor=Actor(kind="user", name="ada", session="s9"))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SEPARATE])
-def test_the_first_memory_is_in_the_brief_whatever_its_kind(memory: Memory, kind: str) -> None:
-    memory = as_user(memory)
-    keep(memory, "The sandbox accepts only cards that end in 4242.", kind=kind, fields=REQUIRED.get(kind, {}))
-    assert "The sandbox accepts only cards that end in 4242." in brief_of(memory).text
+@each("kind", [kind for kind in KINDS if kind not in SEPARATE])
+def test_the_first_memory_is_in_the_brief_whatever_its_kind(tmp_path: Path, time: Time, kind: str) -> None:
+    with make_memory(tmp_path / kind, time, actor=Actor(kind="user", name="ada", session="s9")) as memory:
+        keep(memory, "The sandbox accepts only cards that end in 4242.", kind=kind, fields=REQUIRED.get(kind, {}))
+        assert "The sandbox accepts only cards that end in 4242." in brief_of(memory).text
 
 
 class Branch(Checkout):
@@ -55,17 +51,14 @@ def test_among_many_memories_those_at_hand_are_told_and_documents_do_not_fill_th
     memory = replace(memory, checkout=Branch())
     old = "Refunds are booked at night, as src/refunds.py does it."
     keep(memory, old, anchors=("src/refunds.py",))
-    bare, branch = (
-        replace(memory, checkout=RemoteCheckout("example.org/shop")),
-        "The refunds branch keeps both ledgers open.",
-    )
+    bare = replace(memory, checkout=RemoteCheckout("example.org/shop"))
+    branch = "The refunds branch keeps both ledgers open."
     for number in range(150 if WHOLE else 60):
         keep(bare, f"Supplier {number} of region {number * 7} delivers crate {number * 13} before noon.", kind="fact")
         keep(bare, f"Section {number} of the handbook: shelf {number * 3}.", extra={"document": "docs/handbook.md"})
     keep(bare, "The shop opens at nine.", extra={"document": "README.md"})
-    record_use(
-        bare, [keep(bare, "The handbook is signed yearly.", extra={"document": "docs/signing.md"}).id], "applied"
-    )
+    signed = keep(bare, "The handbook is signed yearly.", extra={"document": "docs/signing.md"})
+    record_use(bare, [signed.id], "applied")
     keep(memory, branch)
     brief = brief_of(memory).text
     assert (old in brief, branch in brief, "handbook is signed" in brief) == (True, True, True)
@@ -73,14 +66,18 @@ def test_among_many_memories_those_at_hand_are_told_and_documents_do_not_fill_th
     assert len(brief) < 4_000
 
 
-def test_what_is_ignored_leaves_the_brief_of_a_large_store(memory: Memory) -> None:
+def test_in_a_large_store_what_is_ignored_leaves_the_brief_and_what_is_pinned_comes_in(memory: Memory) -> None:
+    first = keep(memory, "The oldest fact of all is about the lighthouse.", source="observed", confidence="low")
     ignored = keep(memory, "The import of rich takes a third of a second.", kind="learning", source="observed")
     for place in range(60):
         keep(memory, f"Team {place} owns the module named number{place} of the shop.", source="observed")
-    assert "import of rich" in brief_of(memory).text
+    before = brief_of(memory).text
+    assert [part in before for part in ("import of rich", "lighthouse", "Search with recall.")] == [True, False, True]
     for place in range(6):
         record_use(memory.acting_in(f"later-{place}"), [ignored.id], "ignored")
-    assert "import of rich" not in brief_of(memory).text
+    pin(memory, first.id)
+    after = brief_of(replace(memory, config=replace(memory.config, preset="claude-mem"))).text
+    assert [part in after for part in ("import of rich", "lighthouse", "Search with search.")] == [False, True, True]
 
 
 def test_the_same_store_gives_the_same_text_and_a_new_memory_only_adds_a_line(memory: Memory, time: Time) -> None:
@@ -90,20 +87,15 @@ def test_the_same_store_gives_the_same_text_and_a_new_memory_only_adds_a_line(me
     time.pass_days(90)
     assert brief_of(memory).text == before
     keep(memory, "Grafana shows the latency of the checkout.", kind="reference")
-    assert [line for line in brief_of(memory).text.splitlines() if line not in before.splitlines()] == [
-        line for line in brief_of(memory).text.splitlines() if "Grafana" in line
-    ]
+    added = [line for line in brief_of(memory).text.splitlines() if line not in before.splitlines()]
+    assert ["Grafana" in line for line in added] == [True]
 
 
-@pytest.mark.parametrize("budget", [40, 80, 200, 500, 3_000])
-def test_a_brief_never_exceeds_its_budget(memory: Memory, budget: int) -> None:
+def test_a_brief_never_exceeds_its_budget(memory: Memory) -> None:
     for place in range(40):
-        keep(
-            memory,
-            f"Module number{place} belongs to the team called team{place} " + "and to others " * 10,
-            kind="decision",
-        )
-    memory = replace(memory, config=replace(memory.config, brief_budget=budget))
-    brief = brief_of(memory)
-    assert tokens_of(brief.text) == brief.tokens <= budget
-    assert brief.text.endswith("</holdfast-brief>") or not brief.text
+        body = f"Module number{place} belongs to the team called team{place} " + "and to others " * 10
+        keep(memory, body, kind="decision")
+    for budget in (40, 80, 500, 3_000):
+        brief = brief_of(replace(memory, config=replace(memory.config, brief_budget=budget)))
+        assert tokens_of(brief.text) == brief.tokens <= budget
+        assert brief.text.endswith("</holdfast-brief>") or not brief.text

@@ -118,17 +118,5 @@ def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> 
     hits = recall(memory, Query(text="deploy on Friday second pair of eyes")).hits
     assert [hit.record.id for hit in hits] == [heeded.id, ignored.id]
     assert hits[1].why["decay"] == pytest.approx(0.2)
-
-
-def test_insight_needs_some_sessions(process: Open) -> None:
-    memory = process(10)
-    scar = keep(memory, "Deploys need a second pair of eyes.", kind="scar", fields=SCAR)
-    for _ in range(5):
-        memory, _ = start(memory, force=True)
-        recall(memory, Query(text="deploys second pair of eyes"))
-        close(memory, close_type="quick")
-    memory, opening = start(memory)
-    insight = some(opening.insight)
-    assert (insight.sessions, insight.shown, insight.heeded) == (6, 5, 0.0)
-    assert insight.blind_spot is not None
-    assert insight.blind_spot.id == scar.id
+    insight = some(start(memory)[1].insight)
+    assert (insight.sessions, insight.shown, some(insight.blind_spot).id) == (5, 8, ignored.id)

@@ -14,6 +14,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import record_use, retire
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.stream import Item, Place, Wanted, head, newer, older, place_of
 from tests.conftest import Time, keep
 from tests.rows import refused
@@ -54,18 +55,20 @@ def busy(memory: Memory, time: Time, spool: Path) -> None:
     drain(memory, spool)
 
 
-@pytest.mark.parametrize("limit", [1, 7, 40, 200])
-def test_pages_of_any_size_tell_everything_once_and_latest_first(
-    memory: Memory, time: Time, tmp_path: Path, limit: int
-) -> None:
+def test_pages_of_any_size_tell_everything_once_and_latest_first(memory: Memory, time: Time, tmp_path: Path) -> None:
     busy(memory, time, tmp_path / "spool")
-    found = everything(memory, Wanted(), limit)
-    assert len(found) == len({(one.at, one.what, one.text, one.verb) for one in found})
-    assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)
-    counts = {
-        what: sum(one.what == what for one in found) for what in ("record", "prompt", "tool", "asked", "use", "session")
-    }
-    assert counts == {"record": 30, "prompt": 30, "tool": 30, "asked": 6, "use": 6, "session": 1}
+    for limit in (1, 7, 200):
+        found = everything(memory, Wanted(), limit)
+        assert len(found) == len({(one.at, one.what, one.text, one.verb) for one in found})
+        assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)
+        counts = {"record": 30, "prompt": 30, "tool": 30, "asked": 6, "use": 6, "session": 1}
+        assert {what: sum(one.what == what for one in found) for what in counts} == counts
+    assert {one.what for one in everything(memory, Wanted(whats=("prompt",)), 7)} == {"prompt"}
+    assert len(everything(memory, Wanted(project=memory.project, whats=("record",)), 7)) == 30
+    assert {one.client for one in everything(memory, Wanted(client="claude-code"), 40)} == {"claude-code"}
+    assert {one.session for one in everything(memory, Wanted(session="s1"), 40)} == {"s1"}
+    for nothing in (Wanted(project="example.org/other"), Wanted(session="nobody")):
+        assert everything(memory, nothing, 40) == []
 
 
 def test_what_arrives_while_somebody_reads_is_neither_skipped_nor_repeated(
@@ -86,22 +89,14 @@ def test_what_arrives_while_somebody_reads_is_neither_skipped_nor_repeated(
     assert newer(memory, Wanted(), after=head(memory)).items == ()
 
 
-def test_filters_keep_to_what_was_asked_for(memory: Memory, time: Time, tmp_path: Path) -> None:
-    busy(memory, time, tmp_path / "spool")
-    assert {one.what for one in everything(memory, Wanted(whats=("prompt",)), 7)} == {"prompt"}
-    assert not everything(memory, Wanted(project="example.org/other"), 40)
-    assert len(everything(memory, Wanted(project=memory.project, whats=("record",)), 7)) == 30
-    assert {one.client for one in everything(memory, Wanted(client="claude-code"), 40)} == {"claude-code"}
-    assert {one.session for one in everything(memory, Wanted(session="s1"), 40)} == {"s1"}
-    assert not everything(memory, Wanted(session="nobody"), 40)
-
-
 def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None:
     memory = begin(memory, title="Refund totals")
     record = keep(memory, "Refunds go through the ledger.")
     retire(memory, record.id, "it moved")
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "action site", "tokens": 40})])
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
+    gone = keep(memory, "The secret recipe has nutmeg.")
+    erase(memory, gone.id)
     ran = {"tool": "Bash", "given": {"command": "make"}, "result": "boom", "failed": True}
     told(tmp_path / "spool", 1, memory.clock.now(), "PostToolUseFailure", **ran)
     drain(memory, tmp_path / "spool")
@@ -111,15 +106,8 @@ def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None
     assert (found["receipt"].text, found["receipt"].tokens) == ("brief: 1 memory", 90)
     assert (found["tool"].text, found["tool"].detail, found["tool"].failed) == ("Bash make", "boom", True)
     assert found["session"].text == "Refund totals"
-    assert found["record"].records == (found["change"].records[0],)
-
-
-def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
-    from holdfast.verbs.upkeep.erasing import erase
-
-    record = keep(memory, "The secret recipe has nutmeg.")
-    erase(memory, record.id)
     assert not [one for one in older(memory, Wanted()).items if "nutmeg" in one.text + one.detail]
+    assert found["record"].records == (found["change"].records[0],)
 
 
 def test_a_place_is_read_as_it_was_written() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.model.errors import Ambiguous, Invalid
+from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.ids import short
 from holdfast.model.record import Draft
 from holdfast.verbs.memory import Memory, find
@@ -23,6 +23,8 @@ def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: 
     for record in kept:
         for reference in (short(record.id), short(record.id).lower(), record.id[-6:], record.id, record.id[:24]):
             assert find(memory, reference).record == record
+    refused(NotFound, find, memory, "0000ABCD")
+    refused(Invalid, find, memory, "not an id!")
 
 
 def test_ids_that_end_alike_are_listed_with_their_titles_and_longer_forms(memory: Memory) -> None:
@@ -33,6 +35,7 @@ def test_ids_that_end_alike_are_listed_with_their_titles_and_longer_forms(memory
         )
     with pytest.raises(Ambiguous) as caught:
         find(memory, short(first))
+    assert "2 memories" in str(caught.value)
     listed = re.findall(r"([0-9A-Z]{9,}) (\w+)", str(caught.value))
     expected = [(first, "Apples"), (second, "Oranges")]
     assert [(find(memory, shown).record.id, title) for shown, title in listed] == expected
