@@ -87,12 +87,11 @@ def test_the_tests_exist(section: str) -> None:
 
 def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> None:
     for (module, section), stated in promises().items():
-        pages = [f"compatible/test_{module}", f"compatible/test_{module}_page"]
         for promise, names_ in stated.items():
             for name in names_:
                 file, _, test = name.rpartition("::")
-                files = [file if "/" in file else f"compatible/test_{file}"] if file else pages
-                known = SHOWN[section] if name.startswith("~") else {one for each_ in files for one in sources(each_)}
+                tests = sources(file if "/" in file else f"compatible/test_{file or module}")
+                known = SHOWN[section] if name.startswith("~") else tests
                 assert name.removeprefix("~") in known or test in known, (section, promise, name)
 
 

@@ -27,9 +27,9 @@ PACKAGES = {
 SLICE = 10  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
 # These always run: what each document begins with.
 ALWAYS = frozenset(
-    "test_two_surfaces test_every_tool_and_alias test_the_first_session test_the_confirm_protocol test_threads "
-    "test_remember_and_recall test_mining test_contradictions test_day_one_and_week_two test_writes_pass_the_gates "
-    "test_use_and_health test_three_layers test_filters_come_first".split()
+    "test_two_surfaces test_every_tool_and_alias test_the_first_session test_threads test_remember_and_recall test_mining "
+    "test_day_one_and_week_two test_writes_pass_the_gates test_use_and_health test_three_layers "
+    "test_filters_come_first".split()
 )
 
 
@@ -157,7 +157,7 @@ class Place:
         return "".join(path.read_bytes().decode("latin-1") for path in files)
 
     def git(self, *words: str, folder: Path | None = None) -> str:
-        return git(folder or self.folder, *words)
+        return git(folder or self.folder, *words, environment=self.environment)
 
 
 def original(name: str) -> Path:
@@ -176,10 +176,10 @@ def original(name: str) -> Path:
     return programs
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *words: str, environment: dict[str, str] | None = None) -> str:
     """Run git in a folder under a name of its own."""
     named = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
-    return subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return ran(["git", *named, *words], folder, env=environment, check=True).stdout
 
 
 @pytest.fixture
@@ -202,5 +202,5 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def ask(place: Place, request: pytest.FixtureRequest) -> Tools:
     """Give a client of the surface that the module is about."""
-    system = request.module.__name__.rpartition(".test_")[2].removesuffix("_page")
+    system = request.module.__name__.rpartition(".test_")[2]
     return place.tools(system.replace("_", "-"))

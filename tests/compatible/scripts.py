@@ -50,14 +50,15 @@ class Script(scripts.Script):
         "kill": lambda script, _: script.ask.kill(),
         "start": lambda script, _: script.ask.start(),
         "use": lambda script, given: script.use(**given),
+        "chmod": lambda _script, given: Path(given["path"]).chmod(given["to"]),
         "mkdir": lambda _script, given: Path(given["path"]).mkdir(),
         "put": lambda script, given: scripts.STEPS["write"](script, {given["file"]: given["text"]}),
         "found": lambda script, given: [str(path) for path in script.place.home.rglob(given["name"])],
         "repository": lambda script, given: script.place.repository(given["name"]),
-        "memories": lambda script, given: _memories(script.place, given["on"]),
+        "memories": lambda script, given: _memories(script.place, **given),
         "distinct": lambda _script, given: len(set(given["of"])) == len(given["of"]),
         "count": lambda _script, given: given["of"].count(given["what"]),
-        "parsed": lambda script, given: json.loads(script.place.run(given["words"]).stdout),
+        "parsed": lambda script, given: script.place.json(script.filled(given["words"])),
         "git": lambda script, given: script.place.git(*given["words"].split()),
         "stored": lambda script, _: script.place.stored(),
         "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,
@@ -79,15 +80,15 @@ def _import(script: Script, system: str, sql: str) -> Any:
     return script.answer("$", "store", f" import --from {system} {script.place.home / 'theirs.db'}")
 
 
-def _memories(place: Place, days: dict[str, str]) -> None:
-    """Import memories as bettermemory writes them, each created on a day of its own."""
+def _memories(place: Place, on: dict[str, str], more: dict[str, str] | None = None) -> None:
+    """Import memories as bettermemory writes them, each created on a day of its own, some with more fields."""
     folder = place.home / "memories"
     folder.mkdir()
-    for number, (name, day) in enumerate(days.items()):
+    for number, (name, day) in enumerate(on.items()):
         at = f"{day}T10:23:00+00:00"
         head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: {at}\nupdated: {at}"
         body = f"The {name} retries failed jobs; see the {name} runbook."
-        front = f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n---"
+        front = f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n{(more or {}).get(name, '')}---"
         (folder / f"{day}-{name}.md").write_text(f"{front}\n{body}\n")
     place.run(f"store import --from bettermemory {folder}")
 
@@ -154,7 +155,7 @@ def _as_bob(place: Place, line: str) -> str:
 
 def scripts_in(module: str) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, about the surface that it is named for."""
-    surface = Path(module).stem.removeprefix("test_").removesuffix("_page").replace("_", "-")
+    surface = Path(module).stem.removeprefix("test_").replace("_", "-")
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         place: Place = request.getfixturevalue("place")

@@ -28,42 +28,6 @@ def test_seventeen_tools_and_a_policy(ask: Tools) -> None:
     )
 
 
-@promise("a query of stop words finds nothing; expand_top gives a body only for a high hit; default_max_results")
-def test_queries(place: Place) -> None:
-    place.environment["HOLDFAST_RECALL_LIMIT"] = "2"
-    ask = place.tools("bettermemory")
-    for thing in ("scheduler", "uploader", "mailer"):
-        ask(
-            "memory_write",
-            content=f"The {thing} retries failed jobs; see the {thing} runbook.",
-            scopes=["infrastructure"],
-        )
-    assert ask("memory_search", query="how to the and") == []
-    assert len(ask("memory_search", query="retries failed jobs")) == 2
-    assert len(ask("memory_search", query="retries failed jobs", max_results=3)) == 3
-    hits = ask("memory_search", query="kubernetes ingress of the mailer", expand_top=True)
-    assert all(hit["relevance"] == "high" for hit in hits if "body" in hit)
-
-
-@promise("staleness: a cited path that is gone and commits since the last check are counted on the hit")
-def test_drift(ask: Tools, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    (place.folder / "retry.py").write_text("x = 1\n")
-    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
-    kept = ask("memory_write", content="The retry policy lives in `retry.py`.", scopes=["projects:foo"])
-    head = git(place.folder, "rev-parse", "HEAD").strip()
-    assert ask("memory_search", query="where does the retry policy live")[0]["path_drift_checked"] == 1
-    checked = {"verified_paths": ["retry.py"], "verified_commits": [head], "verified_versions": ["1.2.0"]}
-    ask("memory_verify", id=kept["id"], **checked)
-    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):  # later than the check, which is of this second
-        monkeypatch.setenv(name, "2035-01-01T00:00:00Z")
-    git(place.folder, "rm", "-q", "retry.py"), git(place.folder, "commit", "-qm", "gone")
-    [hit] = ask("memory_search", query="where does the retry policy live")
-    assert (hit["path_drift_checked"], hit["path_drift_missing"], hit["commit_drift_count"]) == (1, 1, 1)
-    shown = ask("memory_show", id=kept["id"])
-    assert (shown["verified_commits"], shown["verified_versions"]) == ([head], ["1.2.0"])
-    assert shown["path_drift"]["missing"] == ["retry.py"]
-
-
 @promise("bettermemory without arguments is the server over stdio")
 def test_the_server_without_arguments(place: Place) -> None:
     peer = Peer(place.environment, place.folder, ("-m", "holdfast", "compat", "bettermemory"))
@@ -72,6 +36,19 @@ def test_the_server_without_arguments(place: Place) -> None:
         assert {tool["name"] for tool in peer.ask("tools/list")["result"]["tools"]} == set(TOOLS)
     finally:
         peer.close()
+
+
+@promise("bettermemory doctor: 0 when all is well, 1 with a warning, 2 when it is broken")
+def test_doctor_codes(place: Place) -> None:
+    ask = place.tools("bettermemory")
+    ask("memory_write", content="Ruff is the linter.", scopes=["tools"])
+    ask.close()
+    assert place.run("compat bettermemory --version").stdout
+    done = place.run("compat bettermemory doctor --json", code=None)
+    broken = [check["name"] for check in json.loads(done.stdout) if check["fix"]]
+    assert done.returncode == (1 if broken else 0)
+    (Path(place.environment["HOLDFAST_HOME"]) / "holdfast.db").write_bytes(b"no database" * 1_000)
+    assert place.run("compat bettermemory doctor", code=None).returncode == 2
 
 
 INIT = ["init", *(f"init --client {name}" for name in ("claude-code", "claude-desktop", "cursor", "continue", "cline"))]

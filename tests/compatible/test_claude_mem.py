@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -11,50 +9,26 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.compatible.conftest import Place, Tools
+from tests.compatible.conftest import Place
 from tests.compatible.scripts import scripts_in
 from tests.hosts.running import Terminal
+from tests.web.running import Viewer
 
 promise = pytest.mark.promise
 globals().update(scripts_in(__file__))
-FIXED = {
-    "content": "The gateway dropped requests over 1 MB; the limit is 10 MB now.",
-    "title": "Gateway limit raised",
-    "kind": "bugfix",
-}
 
 
-@promise("filters narrow before they cut: obs_type with a small limit finds what there is, totals are true")
-def test_filters_come_first(ask: Tools) -> None:
-    things = "retries caching logging routing billing search uploads sessions tracing quotas webhooks pages".split()
-    for place, thing in enumerate(things):
-        content = (
-            f"Reading the gateway: {thing} live in their own module, {place + 2} files owned by team {thing[::-1]}."
-        )
-        assert "deduplicated" not in ask("observation_add", content=content, title=f"Gateway {thing}", kind="discovery")
-    fixed = ask("observation_add", **FIXED)["id"]
-    rows = ask("search", query="gateway", obs_type="bugfix", limit=2, format="json")
-    assert ([row["id"] for row in rows["observations"]], rows["totalResults"]) == ([fixed], 1)
-    assert ask("search", query="gateway", obs_type="discovery", limit=2, format="json")["totalResults"] == len(things)
-
-
-def _database(file: Path) -> None:
-    with sqlite3.connect(file) as db:
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Give a database that claude-mem wrote."""
+    with sqlite3.connect(tmp_path / "claude-mem.db") as db:
         db.executescript(Path(__file__).with_name("claude_mem.sql").read_text())
-
-
-def imported(place: Place) -> None:
-    """Import a database of claude-mem."""
-    _database(place.home / "claude-mem.db")
-    place.run(f"store import --from claude-mem {place.home / 'claude-mem.db'}")
+    return tmp_path / "claude-mem.db"
 
 
 @promise("import in a terminal asks for the project of each name it does not know")
-def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
-    file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
-    _database(file)
-    elsewhere.mkdir()
-    terminal = Terminal(["store", "import", "--from", "claude-mem", str(file)], elsewhere, place.environment)
+def test_import_asks_for_the_project(place: Place, tmp_path: Path, database: Path) -> None:
+    terminal = Terminal(["store", "import", "--from", "claude-mem", str(database)], tmp_path, place.environment)
     terminal.press("foo (2 memories): project here", "git@github.com:me/foo.git\n")
     assert terminal.ended() == 0
     [row] = place.tools("claude-mem")("search", query="gateway limit", format="json")["observations"]
@@ -62,26 +36,19 @@ def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
 
 
 @promise("worker HTTP: search, timeline, observation by id, summaries, prompts, batch, by-file, memory/save, version")
-def test_http(place: Place) -> None:
-    imported(place)
-    command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
-    served = subprocess.Popen(
-        command, cwd=place.folder, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+def test_http(place: Place, database: Path) -> None:
+    place.run(f"store import --from claude-mem {database}")
+    served = Viewer(Path(place.environment["HOLDFAST_HOME"]), place.folder, **place.environment)
+
+    def text(path: str, body: Any = None) -> str:
+        headers = {"authorization": f"Bearer {served.token}", "content-type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        return str(urlopen(Request(served.base + path, data=data, headers=headers)).read().decode())
+
+    def get(path: str, body: Any = None) -> Any:
+        return json.loads(text(path, body))
+
     try:
-        assert served.stdout is not None
-        line = served.stdout.readline()
-        base = line[line.index("http://") :].split("/?")[0].split()[0].rstrip("/.")
-        token = (Path(place.environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
-
-        def text(path: str, body: Any = None) -> str:
-            headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
-            data = None if body is None else json.dumps(body).encode()
-            return str(urlopen(Request(base + path, data=data, headers=headers)).read().decode())
-
-        def get(path: str, body: Any = None) -> Any:
-            return json.loads(text(path, body))
-
         assert get("/api/search?query=gateway")["totalResults"] >= 1
         assert get("/api/timeline?anchor=7")["items"]
         assert get("/api/observation/7")["prompt_number"] == 3
@@ -99,5 +66,4 @@ def test_http(place: Place) -> None:
         with pytest.raises(HTTPError, match="404"):
             get("/api/hook/claude-code/context", {})
     finally:
-        served.terminate()
-        served.communicate(timeout=120)
+        served.close()

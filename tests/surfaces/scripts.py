@@ -82,7 +82,7 @@ def scripts_in(module: str) -> dict[str, Callable[..., None]]:
         memory = make_memory(tmp, time, actor=Actor(kind="agent", name="claude"))
         request.addfinalizer(memory.close)
         memory = begin(memory, implicit=True)
-        known |= {"session": memory.actor.session}
+        known |= {"session": memory.actor.session, "tmp": str(tmp)}
         return Script(tmp, known, memory=memory, time=time, request=request, surface=surface)
 
     return scripts.scripts_in(module, start)
