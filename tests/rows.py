@@ -119,7 +119,13 @@ def some(value: T | None) -> T:
     return value
 
 
-def refused(error: type[BaseException], do: Callable[..., object], *given: Any, says: str = "", **named: Any) -> None:
+def refused(
+    error: type[BaseException] | tuple[type[BaseException], ...],
+    do: Callable[..., object],
+    *given: Any,
+    says: str = "",
+    **named: Any,
+) -> None:
     """Check that a call raises an error, with a message that the pattern `says` is found in."""
     with pytest.raises(error, match=says or None):
         do(*given, **named)

@@ -18,9 +18,11 @@ from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
 from tests.adapters.stub import Stub, stub_server
+from tests.rows import each, refused
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -38,18 +40,16 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_checkout_is_known_by_its_remote_from_any_folder_in_it(repository: Path) -> None:
+def test_a_checkout_is_known_by_its_remote_from_any_folder_in_it_and_without_one_by_its_path(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "src").mkdir()
+    inside = GitCheckout(repository / "src")
+    assert inside.project() == str(repository)
+    assert (GitCheckout(tmp_path).project(), GitCheckout(tmp_path).origin()) == (str(tmp_path), Origin())
     git(repository, "remote", "add", "backup", "https://elsewhere.example/x/y.git")
     git(repository, "remote", "add", "origin", "git@github.com:Acme/Shop.git")
-    (repository / "src").mkdir()
     assert GitCheckout(repository / "src").project() == "github.com/acme/shop"
-
-
-def test_without_a_remote_it_is_known_by_its_path(repository: Path, tmp_path: Path) -> None:
-    (repository / "src").mkdir()
-    assert GitCheckout(repository / "src").project() == str(repository)
-    assert GitCheckout(tmp_path).project() == str(tmp_path)
-    assert GitCheckout(tmp_path).origin() == Origin()
 
 
 def test_worktrees_share_the_project_and_keep_their_facets(repository: Path, tmp_path: Path) -> None:
@@ -61,19 +61,15 @@ def test_worktrees_share_the_project_and_keep_their_facets(repository: Path, tmp
     assert linked.origin() == Origin(branch="feature", worktree="linked", commit=commit)
 
 
-def test_the_origin_follows_commits_and_branches(repository: Path) -> None:
+def test_the_origin_follows_commits_and_branches(repository: Path, tmp_path: Path) -> None:
     checkout = GitCheckout(repository)
-    first = checkout.origin()
-    assert checkout.origin() == first
+    assert checkout.origin() == checkout.origin() != Origin()
     git(repository, "commit", "--allow-empty", "-m", "second")
     assert checkout.origin() == Origin(branch="main", commit=git(repository, "rev-parse", "HEAD"))
     git(repository, "checkout", "--detach")
     assert checkout.origin() == Origin(commit=git(repository, "rev-parse", "HEAD"))
-
-
-def test_a_repository_without_commits_has_a_branch_only(tmp_path: Path) -> None:
     git(tmp_path, "init")
-    assert GitCheckout(tmp_path).origin() == Origin(branch="main")
+    assert GitCheckout(tmp_path).origin() == Origin(branch="main")  # without commits
 
 
 def test_the_built_in_encoder_knows_what_is_alike() -> None:
@@ -101,7 +97,7 @@ def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
     assert "_loaded" not in vars(encoder)  # the vocabulary alone was read
 
 
-@pytest.mark.parametrize("vocabulary", [None, b"", b"\xff\xfe"])
+@each("vocabulary", [None, b"", b"\xff\xfe"])
 def test_a_damaged_encoder_leaves_search_by_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: bytes | None
 ) -> None:
@@ -137,13 +133,11 @@ def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: 
     assert (embedder.name, embedder.size) == ("http:small", 2)
 
 
-@pytest.mark.parametrize(
-    "reply", [{}, {"data": [{"embedding": "x"}]}, {"data": []}, [], {"data": [{"embedding": [float("nan")]}]}]
-)
-def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(endpoint: Stub, reply: object) -> None:
+@each("reply", [{}, {"data": [{"embedding": "x"}]}, {"data": []}, [], {"data": [{"embedding": [float("nan")]}]}])
+def test_an_endpoint_that_answers_nonsense_or_is_away_is_an_error_with_a_hint(endpoint: Stub, reply: object) -> None:
     endpoint.body = json.dumps(reply).encode()
-    with pytest.raises(EmbedderError):
-        embedder_at(f"{endpoint.url}/v1").embed(["a"])
+    refused(EmbedderError, embedder_at(f"{endpoint.url}/v1").embed, ["a"])
+    refused(EmbedderError, embedder_at("http://127.0.0.1:9/v1").embed, ["a"], says="embedder_url")
 
 
 def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: Stub) -> None:
@@ -153,25 +147,18 @@ def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: Stub) -> Non
     assert [path for path, _, _ in endpoint.asked] == ["/v1/embeddings"]
 
 
-def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
-    with pytest.raises(EmbedderError, match="embedder_url"):
-        embedder_at("http://127.0.0.1:9/v1").embed(["a"])
-
-
 def test_an_endpoint_serves_one_process_after_another(endpoint: Stub, tmp_path: Path) -> None:
-    flags = {
-        "home": str(tmp_path / "h"),
-        "project": "p",
-        "embedder": "http",
-        "embedder_url": f"{endpoint.url}/v1",
-        "embedder_model": "small",
-    }
-    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+    flags = {"home": str(tmp_path / "h"), "project": "p", "embedder": "http", "embedder_model": "small"}
+
+    def opened() -> Memory:
+        return open_memory(load_settings(environment={}, flags={**flags, "embedder_url": f"{endpoint.url}/v1"}))
+
+    with opened() as memory:
         write(memory, Draft(body="The car is in the garage."))
         assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
-    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+    with opened() as memory:
         assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
     endpoint.body = b'{"data": [{"embedding": [1.0, 2.0, 3.0]}]}'
-    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+    with opened() as memory:
         found = recall(memory, Query(text="car", weak=True))
         assert (found.search, "holdfast store rebuild vectors" in found.notes[0]) == ("words", True)

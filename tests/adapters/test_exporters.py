@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,10 @@ from holdfast.verbs.upkeep.erasing import erase
 from tests.compatible.conftest import git
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.importing import copied
+from tests.rows import refused
+
+SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}
+RESERVE = "Reserve stock in the order's transaction."
 
 
 def written(memory: Memory, folder: Path) -> dict[str, Path]:
@@ -28,21 +33,11 @@ def written(memory: Memory, folder: Path) -> dict[str, Path]:
     return {str(front_matter(path.read_text())[0]["id"]): path for path in sorted(folder.rglob("*.md"))}
 
 
-def a_scar(memory: Memory) -> Record:
-    fields = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}
-    return keep(
-        memory,
-        "Reserve stock in the order's transaction.",
-        kind="scar",
-        title="Stock goes first",
-        fields=fields,
-        tags=("stock",),
-        scopes=("tools.db_x",),
-    )
-
-
-def test_a_record_becomes_a_file_bettermemory_reads(memory: Memory, tmp_path: Path) -> None:
-    scar = a_scar(memory)
+def test_a_record_becomes_a_file_bettermemory_reads_and_comes_back_from_it(
+    memory: Memory, tmp_path: Path, time: Time
+) -> None:
+    labels: Any = {"tags": ("stock",), "scopes": ("tools.db_x",)}
+    scar = keep(memory, RESERVE, kind="scar", title="Stock goes first", fields=SCAR, **labels)
     verify(memory, scar.id, anchors=("src/stock.py",))
     path = written(memory, tmp_path / "out")[scar.id]
     meta, body = front_matter(path.read_text())
@@ -67,55 +62,37 @@ def test_a_record_becomes_a_file_bettermemory_reads(memory: Memory, tmp_path: Pa
             "fields": {"severity": "high"},
         },
     }
-    assert body.startswith(
-        "Stock goes first\n\nReserve stock in the order's transaction.\n\ncounter arguments:\n- It is"
-    )
+    assert body.startswith(f"Stock goes first\n\n{RESERVE}\n\ncounter arguments:\n- It is")
     assert path.stat().st_mode & 0o777 == 0o600
+    with make_memory(tmp_path / "other", time) as other:
+        import_items(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
+        (again,) = records_of(other)
+    names = "kind title tags scopes project created_at".split()
+    assert [getattr(again, name) for name in names] == [getattr(scar, name) for name in names]
 
 
-def test_retired_records_are_tombstones_and_erased_ones_are_nowhere(memory: Memory, tmp_path: Path) -> None:
+def test_files_follow_what_happens_to_their_records(memory: Memory, tmp_path: Path) -> None:
     old, gone = keep(memory, "The old host is up."), keep(memory, "Something regrettable here.")
     first = written(memory, tmp_path / "out")
-    assert first[old.id].parent == tmp_path / "out"
+    theirs = first[old.id].with_name(f"2026-01-01-somebody-elses-{old.id[-6:].lower()}.md")
+    theirs.write_text("---\nid: 01KJ0000000000000000000001\n---\n\nNot ours.\n")
+    revise(memory, old.id, Revision(body="The former machine is up."))
+    second = written(memory, tmp_path / "out")
+    assert (second[old.id] == first[old.id], first[old.id].exists(), theirs.exists()) == (False, False, True)
     retire(memory, old.id, "the host is gone")
     erase(memory, gone.id)
     first[gone.id].unlink()
     files = written(memory, tmp_path / "out")
-    assert list(files) == [old.id]
-    assert files[old.id].parent.name == ".tombstones"
-    assert files[old.id].name.endswith(".tombstone.md")
+    assert set(files) == {old.id, "01KJ0000000000000000000001"}
+    assert (files[old.id].parent.name, "".join(files[old.id].suffixes)) == (".tombstones", ".tombstone.md")
     assert front_matter(files[old.id].read_text())[0]["removed_reason"] == "the host is gone"
-
-
-def test_a_file_whose_title_changed_is_replaced(memory: Memory, tmp_path: Path) -> None:
-    record = keep(memory, "The port is 8000.")
-    other = tmp_path / "out" / f"2026-01-01-somebody-elses-{record.id[-6:].lower()}.md"
-    before = written(memory, tmp_path / "out")[record.id]
-    other.write_text("---\nid: 01KJ0000000000000000000001\n---\n\nNot ours.\n")
-    revise(memory, record.id, Revision(body="The door is 9000."))
-    assert written(memory, tmp_path / "out")[record.id] != before
-    assert not before.exists()
-    assert other.exists()
-
-
-def test_a_folder_can_be_taken_in_again(memory: Memory, tmp_path: Path, time: Time) -> None:
-    scar, thought = a_scar(memory), keep(memory, "Ports are in the readme.", scopes=("docs",))
-    retire(memory, thought.id, "moved")
-    write_foreign("bettermemory", records_of(memory), tmp_path / "out")
-    other = make_memory(tmp_path / "other", time)
-    import_items(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
-    found = {record.extra["imported"]["id"]: record for record in records_of(other)}
-    again = found[scar.id]
-    assert (again.kind, again.title, again.tags, again.scopes) == (scar.kind, scar.title, scar.tags, scar.scopes)
-    assert (again.project, again.created_at, again.fields) == (scar.project, scar.created_at, {"severity": "high"})
-    assert (found[thought.id].state, found[thought.id].reason) == ("retired", "moved")
-    other.close()
 
 
 NOTE = (Path(__file__).parents[1] / "data" / "exported_note.md").read_text(encoding="utf-8")
 
 
-def a_repository(tmp_path: Path) -> Path:
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
     folder = new_folder(tmp_path / "shop")
     git(folder, "init", "-q")
     git(folder, "config", "user.name", "Ada"), git(folder, "config", "user.email", "ada@example.org")
@@ -123,56 +100,37 @@ def a_repository(tmp_path: Path) -> Path:
     return folder
 
 
-def a_decision(memory: Memory) -> Record:
-    return keep(
-        memory,
-        "PostgreSQL is the database.\n\n---\n\nIt has row locks.",
-        kind="decision",
-        title="Use PostgreSQL",
-        fields={"alternatives": ["SQLite"]},
-        tags=("database",),
-        visibility="team",
-    )
+def shown(folder: Path, kind: str) -> str:
+    return git(folder, "notes", f"--ref=refs/notes/mem/{kind}", "show", "HEAD")
 
 
-def test_a_record_becomes_a_note_git_notes_memory_reads(memory: Memory, tmp_path: Path) -> None:
-    folder = a_repository(tmp_path)
-    a_decision(memory)
-    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=1, known=0, left_out=0)
-    assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == NOTE
-    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=0, known=1, left_out=0)
-    [item] = foreign_items("git-notes", folder)
-    assert isinstance(item, Foreign)
-    assert (item.draft.kind, item.draft.title, item.draft.tags) == ("decision", "Use PostgreSQL", ("database",))
+def test_a_record_becomes_a_note_git_notes_memory_reads(memory: Memory, repository: Path) -> None:
+    git(repository, "notes", "--ref=refs/notes/mem/decisions", "add", "-m", "not an entry", "HEAD")
+    keep(memory, "Ana prefers short meetings.", kind="decision", visibility="private")
+    blocker = keep(memory, "The staging host is full.", kind="blocker", visibility="team")
+    retire(memory, blocker.id, "it was cleaned up")
+    assert write_foreign("git-notes", records_of(memory), repository) == Exported(written=1, known=0, left_out=1)
+    assert shown(repository, "decisions") == "not an entry\n"
+    assert "status: resolved" in shown(repository, "blockers")
+    text = "PostgreSQL is the database.\n\n---\n\nIt has row locks."
+    more: Any = {"fields": {"alternatives": ["SQLite"]}, "tags": ("database",), "visibility": "team"}
+    keep(memory, text, kind="decision", title="Use PostgreSQL", **more)
+    assert write_foreign("git-notes", records_of(memory), repository) == Exported(written=1, known=1, left_out=1)
+    assert shown(repository, "decisions") == f"not an entry\n\n{NOTE}"
+    assert write_foreign("git-notes", records_of(memory), repository) == Exported(written=0, known=2, left_out=1)
+    drafts = [item.draft for item in foreign_items("git-notes", repository) if isinstance(item, Foreign)]
+    assert ("decision", "Use PostgreSQL", ("database",)) in [(one.kind, one.title, one.tags) for one in drafts]
 
 
-def test_notes_get_no_private_memory_and_keep_what_they_had(memory: Memory, tmp_path: Path) -> None:
-    folder = a_repository(tmp_path)
-    git(folder, "notes", "--ref=refs/notes/mem/decisions", "add", "-m", "not an entry", "HEAD")
-    secret = keep(memory, "Ana prefers short meetings.", kind="decision", visibility="private")
-    scar = keep(memory, "The staging host is full.", kind="blocker", visibility="team")
-    retire(memory, scar.id, "it was cleaned up")
-    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=1, known=0, left_out=1)
-    assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == "not an entry\n"
-    assert "status: resolved" in git(folder, "notes", "--ref=refs/notes/mem/blockers", "show", "HEAD")
-    a_decision(memory)
-    write_foreign("git-notes", records_of(memory), folder)
-    shown = git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD")
-    assert shown == f"not an entry\n\n{NOTE}"
-    assert secret.body not in shown
-
-
-def test_a_note_is_found_by_the_id_it_had(memory: Memory, tmp_path: Path) -> None:
-    folder = a_repository(tmp_path)
-    commit = git(folder, "rev-parse", "HEAD").strip()
+def test_a_note_is_found_by_the_id_it_had(memory: Memory, repository: Path) -> None:
+    commit = git(repository, "rev-parse", "HEAD").strip()
     for place in range(2):
         entry = NOTE.replace("Use PostgreSQL", f"Decision {place}")
-        git(folder, "notes", "--ref=refs/notes/mem/decisions", "append", "-m", entry, "HEAD")
-    import_items(memory, "git-notes", foreign_items("git-notes", folder), project=memory.project)
+        git(repository, "notes", "--ref=refs/notes/mem/decisions", "append", "-m", entry, "HEAD")
+    import_items(memory, "git-notes", foreign_items("git-notes", repository), project=memory.project)
     assert find(memory, f"decisions:{commit[:7]}:1").record.title == "Decision 1"
     assert find(memory, f"decisions:{commit}:0").record.title == "Decision 0"
-    with pytest.raises(Invalid, match="is not an id"):
-        find(memory, "decisions:0000000:7")
+    refused(Invalid, find, memory, "decisions:0000000:7", says="is not an id")
 
 
 @pytest.mark.parametrize("system", ["gitmem", "memory-mcp", "bettermemory", "claude-mem"])

@@ -14,16 +14,16 @@ from holdfast.adapters.importers.files import sections
 from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.gitmem import LEARNINGS
 from holdfast.adapters.importers.maps import plain, texts, when
-from holdfast.compose.adapters import foreign_items
+from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads, suggestions
-from tests.conftest import new_folder
-from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, items, reasons
-from tests.rows import examples, refused, sampled
+from tests.conftest import new_file, new_folder
+from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, reasons
+from tests.rows import each, examples, refused, sampled
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"
 SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
@@ -32,8 +32,14 @@ SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
 @pytest.mark.parametrize("name", FIXTURES)
 def test_everything_in_a_fixture_arrives_as_it_is_written_down(memory: Memory, tmp_path: Path, name: str) -> None:
     """Records, uses, sessions, transcripts and remarks, with the ids by which a later import knows them again."""
+    before = files_of(copied(tmp_path))
     changed = "what arrives changed; if that is meant: python -m tests.importing"
     assert arrived(memory, name, tmp_path) == (ARRIVED / f"{name}.jsonl").read_text().splitlines(), changed
+    assert files_of(copied(tmp_path)) == before  # a reader changes nothing at its source
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
 
 
 def test_what_arrives_counts_here(memory: Memory, tmp_path: Path) -> None:
@@ -66,9 +72,9 @@ def test_a_list_that_is_cut_short_is_read_up_to_there(memory: Memory, tmp_path: 
     assert "decision:d7a1e5c0-1111-4a6e-9d0b-000000000001" in all_records(memory)
 
 
-@pytest.mark.parametrize(("name", "file"), [("memory-mcp", "memory.db"), ("claude-mem", "claude-mem.db")])
+@each("name,file", [("memory-mcp", "memory.db"), ("claude-mem", "claude-mem.db")])
 def test_the_folder_of_a_database_will_do(tmp_path: Path, name: str, file: str) -> None:
-    folder = new_folder(tmp_path / "home")
+    folder = new_folder(tmp_path / name)
     shutil.copy(copied(tmp_path) / f"{name}.db", folder / file)
     assert any(isinstance(item, Foreign) for item in foreign_items(name, folder))
 
@@ -85,37 +91,25 @@ def test_a_database_with_damaged_pages_gives_what_can_be_read(memory: Memory, tm
     assert "cannot be read" in reasons(report)["memory-mcp.db sessions"]
 
 
-def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Path) -> None:
+def test_what_is_nested_without_end_is_no_memory(memory: Memory, tmp_path: Path) -> None:
     folder = copied(tmp_path) / "bettermemory"
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    (folder / "bomb.md").write_text("---\nid: 01KJ000000000000000000000B\n" + "\n".join(levels) + "\n---\n\nBoom.\n")
+    for name, front in (("bomb", "\n".join(levels)), ("ring", "a: &a [*a]")):
+        (folder / f"{name}.md").write_text(f"---\nid: 01KJ000000000000000000000B\n{front}\n---\n\nBoom.\n")
     told = reasons(import_items(memory, "bettermemory", foreign_items("bettermemory", folder)))
-    (folder / "ring.md").write_text("---\nid: 01KJ000000000000000000000C\na: &a [*a]\n---\n\nRound.\n")
-    told |= reasons(import_items(memory, "bettermemory", foreign_items("bettermemory", folder)))
     beyond = "It is nested too deeply or has too many parts."
     assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
-
-
-@pytest.mark.parametrize("depth", [100, 900, 100_000])
-def test_json_of_brackets_only_is_no_memory(memory: Memory, tmp_path: Path, depth: int) -> None:
-    (tmp_path / "deep.jsonl").write_text('{"text": "x", "a": ' + "[" * depth + "]" * depth + '}\n{"text": "Fine."}\n')
-    report = import_items(memory, "file", foreign_items("file", tmp_path / "deep.jsonl"))
-    assert [one.title for one in report.taken] == ["Fine."]
-    assert len(report.skipped) == 1
+    deep = '{"text": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + '}\n{"text": "Fine."}\n'
+    report = import_items(memory, "file", foreign_items("file", new_file(tmp_path / "deep.jsonl", deep)))
+    assert ([one.title for one in report.taken], len(report.skipped)) == (["Fine."], 1)
 
 
 def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tmp_path: Path) -> None:
     from bench.foreign import write_notes
 
-    notes = [
-        (
-            "learnings",
-            n,
-            f"---\ntype: learnings\ntimestamp: '2026-01-01T00:00:00Z'\nsummary: Number {n}\n---\n\nB {n}.\n",
-        )
-        for n in range(400)
-    ]
+    front = "---\ntype: learnings\ntimestamp: '2026-01-01T00:00:00Z'\nsummary: Number"
+    notes = [("learnings", n, f"{front} {n}\n---\n\nB {n}.\n") for n in range(400)]
     write_notes(tmp_path / "many", notes)
     report = import_items(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
     assert (len(report.taken), report.skipped) == (400, [])
@@ -163,47 +157,37 @@ def test_what_stands_beside_the_users_settings_holds_everywhere(memory: Memory, 
     assert [record.project for record in all_records(memory).values()] == [""]
 
 
-@pytest.mark.parametrize(
-    "system", ["gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes", "claude-code", "file"]
-)
+@each("system", sorted(IMPORTERS))
 def test_what_is_something_else_is_refused(system: str, tmp_path: Path) -> None:
-    other = new_folder(tmp_path / "other")
-    (other / "x.bin").write_bytes(b"\x00\x01")
-    for path in (other, tmp_path / "nowhere"):
+    new_file(tmp_path / "other" / "x.bin", "\0\1")
+    for path in (tmp_path / "other", tmp_path / "nowhere"):
         refused(Invalid, list, foreign_items(system, path))
 
 
-@pytest.mark.parametrize("system", ["memory-mcp", "claude-mem"])
+@each("system", ["memory-mcp", "claude-mem"])
 def test_a_file_that_is_no_database_or_of_another_program_is_refused(system: str, tmp_path: Path) -> None:
-    (tmp_path / "no.db").write_text("this is not a database, however long it may be" * 40)
+    new_file(tmp_path / "no.db", "this is not a database, however long it may be" * 40)
     refused(Invalid, list, foreign_items(system, tmp_path / "no.db"), says="cannot be read")
     with closing(sqlite3.connect(tmp_path / "other.db")) as db:
-        db.execute("create table things (id)")
+        db.execute("create table if not exists things (id)")
     refused(Invalid, list, foreign_items(system, tmp_path / "other.db"), says="has no table")
-
-
-def test_readers_change_nothing_at_their_source(tmp_path: Path) -> None:
-    here = copied(tmp_path)
-    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file() and ".git" not in path.parts}
-    for name in ("gitmem", "memory-mcp", "bettermemory", "claude-mem", "auto-memory", "json"):
-        assert any(isinstance(item, Foreign) for item in items(name, tmp_path))
-    after = {path: path.read_bytes() for path in here.rglob("*") if path.is_file() and ".git" not in path.parts}
-    assert before == after
 
 
 def test_a_database_with_a_write_ahead_log_is_read_beside_its_writer_and_left_as_it_is(tmp_path: Path) -> None:
     path = copied(tmp_path) / "memory-mcp.db"
+
+    def count() -> int:
+        return sum(isinstance(item, Foreign) for item in foreign_items("memory-mcp", path))
+
     with closing(sqlite3.connect(path)) as db:
         db.execute("pragma journal_mode = wal")
-    kept = sorted(path.parent.iterdir())
-    assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 8
-    assert sorted(path.parent.iterdir()) == kept
+    before = sorted(path.parent.iterdir())
+    assert (count(), sorted(path.parent.iterdir())) == (8, before)
     with closing(sqlite3.connect(path)) as writer:
-        writer.execute(
-            "insert into memories (id, content, memory_type, source) values (7, 'Late.', 'project', 'manual')"
-        )
+        late = "insert into memories (id, content, memory_type, source) values (7, 'Late.', 'project', 'manual')"
+        writer.execute(late)
         writer.commit()
-        assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 9
+        assert count() == 9
 
 
 @examples
@@ -223,20 +207,13 @@ def test_values_are_read_as_they_come() -> None:
 def test_what_looks_like_our_own_export_is_read_as_far_as_it_fits(ours: object) -> None:
     row = {"id": "1", "title": "T", "description": "D", "learning_type": "win", "holdfast": ours}
     memory = LEARNINGS.memory(row, "here", kind="win")
-    assert (memory.key, memory.draft.kind, memory.draft.body, memory.draft.confidence) == (
-        "learning:1",
-        "win",
-        "D",
-        "medium",
-    )
+    draft = memory.draft
+    assert (memory.key, draft.kind, draft.body, draft.confidence) == ("learning:1", "win", "D", "medium")
 
 
 def test_headings_in_code_are_no_headings() -> None:
     found = list(sections("~~~\n# a\n~~~\ntext\n# B #\n\nin b\n#no heading\n"))
-    assert [(path, body) for path, body, _ in found] == [
-        ((), "~~~\n# a\n~~~\ntext"),
-        (("B",), "in b\n#no heading"),
-    ]
+    assert [(path, body) for path, body, _ in found] == [((), "~~~\n# a\n~~~\ntext"), (("B",), "in b\n#no heading")]
 
 
 @pytest.mark.parametrize("seed", sampled(range(40), 4))

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,9 @@ from holdfast.model.observer import (
     Unreachable,
 )
 from tests.adapters.stub import Stub, stub_server
+from tests.conftest import new_file
 from tests.hosts.running import processes, wait_for
-from tests.rows import examples, refused
+from tests.rows import each, examples, refused
 
 QUESTION = Question(instructions="Watch.", text="<turn/>", most_tokens=77)
 
@@ -47,13 +49,6 @@ def asked(stub: Stub, seconds: float = 5.0) -> list[Reply]:
     return [observer.ask(QUESTION) for observer in observers(stub, seconds)]
 
 
-def test_an_answer_comes_with_what_it_cost(stub: Stub) -> None:
-    stub.text = "<observation/>"
-    assert asked(stub) == [Answered(text="<observation/>", tokens=400)] * 2
-    stub.usage = False
-    assert asked(stub) == [Answered(text="<observation/>", tokens=None)] * 2
-
-
 def test_each_api_is_spoken_as_it_wants_to_be(stub: Stub) -> None:
     asked(stub)
     (path, headers, body), (other_path, other_headers, other_body) = stub.asked
@@ -70,31 +65,36 @@ def test_each_api_is_spoken_as_it_wants_to_be(stub: Stub) -> None:
     assert (other_body["model"], other_body["max_tokens"]) == ("small", 77)
 
 
-def test_a_limit_is_told_with_the_time_to_wait(stub: Stub) -> None:
-    stub.status, stub.headers = 429, {"retry-after": "90"}
-    assert asked(stub) == [RateLimited(seconds=90.0, said="429: not today")] * 2
-    stub.headers = {"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}
-    assert all(isinstance(reply, RateLimited) and reply.seconds > 1e9 for reply in asked(stub))
-    stub.status, stub.headers = 529, {"retry-after": "soon"}
-    assert asked(stub) == [RateLimited(seconds=0.0, said="529: not today")] * 2
-
-
-@pytest.mark.parametrize(("status", "kind"), [(400, Rejected), (401, Rejected), (404, Rejected), (500, Unreachable)])
-def test_other_refusals_are_told_apart_by_whose_fault_they_are(stub: Stub, status: int, kind: type[Reply]) -> None:
-    stub.status = status
-    assert asked(stub) == [kind(said=f"{status}: not today")] * 2  # type: ignore[call-arg]
-
-
-def test_a_refusal_of_the_model_is_no_failure(stub: Stub) -> None:
-    stub.text, stub.stop = "I would rather not.", "refusal"
-    assert observers(stub)[0].ask(QUESTION) == Declined(said="I would rather not.", tokens=400)
-    stub.stop = "content_filter"
-    assert observers(stub)[1].ask(QUESTION) == Declined(said="The answer was filtered.", tokens=400)
-
-
-@pytest.mark.parametrize(
-    "body", [b"<html>", b"[]", b'{"a": 1}', b'{"content": 3, "choices": [1]}', b"\xff\xfe", b"[" * 100_000]
+@each(
+    "given,replies",
+    [
+        ({"text": "<a/>"}, [Answered(text="<a/>", tokens=400)] * 2),
+        ({"text": "<a/>", "usage": False}, [Answered(text="<a/>", tokens=None)] * 2),
+        ({"status": 429, "headers": {"retry-after": "90"}}, [RateLimited(seconds=90.0, said="429: not today")] * 2),
+        ({"status": 529, "headers": {"retry-after": "soon"}}, [RateLimited(seconds=0.0, said="529: not today")] * 2),
+        ({"status": 401}, [Rejected(said="401: not today")] * 2),
+        ({"status": 500}, [Unreachable(said="500: not today")] * 2),
+        (
+            {"text": "I would rather not.", "stop": "refusal"},
+            [Declined(said="I would rather not.", tokens=400), Answered(text="I would rather not.", tokens=400)],
+        ),
+        (
+            {"text": "No.", "stop": "content_filter"},
+            [Answered(text="No.", tokens=400), Declined(said="The answer was filtered.", tokens=400)],
+        ),
+    ],
 )
+def test_every_answer_of_an_endpoint_is_told_apart(stub: Stub, given: dict[str, Any], replies: list[Reply]) -> None:
+    vars(stub).update(vars(Stub(url=stub.url, **given)))
+    assert asked(stub) == replies
+
+
+def test_a_limit_until_a_date_is_told_in_seconds(stub: Stub) -> None:
+    stub.status, stub.headers = 429, {"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}
+    assert all(isinstance(reply, RateLimited) and reply.seconds > 1e9 for reply in asked(stub))
+
+
+@each("body", [b"<html>", b"[]", b'{"content": 3, "choices": [1]}', b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_answer_is_told_as_such(stub: Stub, body: bytes) -> None:
     stub.body = body
     assert all(isinstance(reply, Unreachable) for reply in asked(stub))
@@ -151,8 +151,8 @@ def test_the_claude_program_is_run_without_tools_in_an_empty_folder(tmp_path: Pa
     assert "--strict-mcp-config" in arguments
 
 
-@pytest.mark.parametrize(
-    ("act", "reply"),
+@each(
+    "act,reply",
     [
         ('print(json.dumps({"is_error": True, "result": "Claude usage limit reached"})); sys.exit(1)', RateLimited(seconds=0.0, said="Claude usage limit reached")),
         ('print(json.dumps({"is_error": True, "result": "Internal server error"}))', Unreachable(said="Internal server error")),
@@ -162,6 +162,7 @@ def test_the_claude_program_is_run_without_tools_in_an_empty_folder(tmp_path: Pa
 )  # fmt: skip
 def test_what_the_claude_program_complains_about_is_told_apart(tmp_path: Path, act: str, reply: Reply) -> None:
     assert ClaudeObserver("", program=program(tmp_path, act)[0]).ask(QUESTION) == reply
+    assert isinstance(ClaudeObserver("", program="/nowhere/claude").ask(QUESTION), Rejected)
 
 
 def test_a_claude_program_that_hangs_is_ended_with_everything_it_started(tmp_path: Path) -> None:
@@ -173,25 +174,18 @@ def test_a_claude_program_that_hangs_is_ended_with_everything_it_started(tmp_pat
     assert time.monotonic() - started < 50  # they did not end by themselves
 
 
-def test_without_the_claude_program_the_set_up_is_wrong() -> None:
-    assert isinstance(ClaudeObserver("", program="/nowhere/claude").ask(QUESTION), Rejected)
-
-
 def test_the_modes_that_are_shipped_can_be_read() -> None:
     assert mode_names(None) == ["code", "code--chill", "code--ja", "email-investigation"]
     code, chill, japanese, mail = (load_mode(name, None) for name in mode_names(None))
-    assert [*code.types][:6] == ["bugfix", "feature", "refactor", "change", "discovery", "decision"]
-    assert (chill.types, chill.prompts["system_identity"]) == (code.types, code.prompts["system_identity"])
+    assert (chill.types, japanese.types, next(iter(code.types))) == (code.types, code.types, "bugfix")
     assert chill.prompts["recording_focus"] != code.prompts["recording_focus"]
-    assert (japanese.types, "日本語" in japanese.prompts["recording_focus"]) == (code.types, True)
+    assert "日本語" in japanese.prompts["recording_focus"]
     assert {"person", "evidence"} <= {*mail.types}
 
 
 def test_a_user_s_own_mode_comes_first_and_may_refine_one_that_is_shipped(tmp_path: Path) -> None:
-    folder = tmp_path / "modes"
-    folder.mkdir()
-    (folder / "code--terse.json").write_text('{"prompts": {"skip_guidance": "Nearly everything."}}')
-    (folder / "law.json").write_text('{"observation_types": [{"id": "ruling"}]}')
+    new_file(tmp_path / "modes" / "code--terse.json", '{"prompts": {"skip_guidance": "Nearly everything."}}')
+    new_file(tmp_path / "modes" / "law.json", '{"observation_types": [{"id": "ruling"}]}')
     terse = load_mode("code--terse", tmp_path)
     assert (terse.name, terse.prompts["skip_guidance"]) == ("code--terse", "Nearly everything.")
     assert len(terse.types) == 8
@@ -199,16 +193,13 @@ def test_a_user_s_own_mode_comes_first_and_may_refine_one_that_is_shipped(tmp_pa
     assert {"code--terse", "law"} <= set(mode_names(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "[]", "{}", '{"observation_types": [1]}', '{"observation_types": [{"id": "x"}], "prompts": []}']
-)
+@each("text", ["{", "[]", "{}", '{"observation_types": [1]}', '{"observation_types": [{"id": "x"}], "prompts": []}'])
 def test_a_mode_that_cannot_be_used_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
-    (tmp_path / "modes").mkdir()
-    (tmp_path / "modes" / "mine.json").write_text(text)
+    new_file(tmp_path / "modes" / "mine.json", text)
     refused(InvalidConfig, load_mode, "mine", tmp_path, says="mine")
 
 
-@pytest.mark.parametrize("name", ["../etc/passwd", "a/b", "", "A", "code--a--b", "nope", "code--nope"])
+@each("name", ["../etc/passwd", "a/b", "", "A", "code--a--b", "nope", "code--nope"])
 def test_there_is_no_way_out_of_the_folder_of_modes(tmp_path: Path, name: str) -> None:
     refused(InvalidConfig, load_mode, name, tmp_path)
 
@@ -220,12 +211,8 @@ def test_an_observer_that_is_set_up_wrongly_says_so_when_it_is_needed(tmp_path: 
 
 
 def test_an_observer_that_is_set_up_well_is_made_when_it_is_needed(tmp_path: Path) -> None:
-    flags = {
-        "home": str(tmp_path),
-        "observer": "openai",
-        "observer_model": "m",
-        "observer_url": "http://127.0.0.1:1/v1",
-    }
+    endpoint = {"observer": "openai", "observer_model": "m", "observer_url": "http://127.0.0.1:1/v1"}
+    flags = {"home": str(tmp_path), **endpoint}
     with open_memory(load_settings(flags=flags), folder=tmp_path) as memory:
         observing = memory.observing()
     assert observing is not None

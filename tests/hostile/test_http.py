@@ -4,7 +4,6 @@ import gzip
 import json
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from hashlib import sha256
@@ -77,9 +76,14 @@ paths = st.one_of(
     ),
 )
 verbs = st.one_of(st.sampled_from((b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"CONNECT")), raw)
+messages = st.builds(
+    lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+    st.one_of(st.sampled_from(METHODS), texts),
+    values,
+)
 bodies = st.one_of(
     raw,
-    values.map(lambda value: json.dumps(value).encode()),
+    st.one_of(values, messages).map(lambda value: json.dumps(value).encode()),
     st.sampled_from((b"5\r\nabcde\r\n", b"zz\r\n", b"f" * 18 + b"\r\nx")),
 )
 
@@ -143,36 +147,18 @@ def test_any_request_is_answered_or_refused(
     assert refused(wire.send(data, half=half)), data
 
 
-@tried(40)
+@tried(60)
 @given(
     body=bodies,
     media=st.sampled_from((b"application/json", b"text/html", b"application/x-www-form-urlencoded", b"\xff")),
+    era=st.sampled_from((b"2025-06-18", b"2026-07-28", b"")),
     chunked=st.booleans(),
 )
-def test_any_body_is_refused(wire: Wire, body: bytes, media: bytes, chunked: bool) -> None:
-    if chunked:
-        head = wire.head(b"Content-Type: " + media, b"Transfer-Encoding: chunked")
-        data = b"POST " + target(wire) + b" HTTP/1.1\r\n" + head + b"\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
-    else:
-        data = wire.post(target(wire), body, b"Content-Type: " + media)
+def test_any_body_is_answered_or_refused(wire: Wire, body: bytes, media: bytes, era: bytes, chunked: bool) -> None:
+    lines = (b"Content-Type: " + media, *((b"Mcp-Protocol-Version: " + era,) if era else ()))
+    data = wire.post(target(wire), body, *lines, chunked=chunked)
     answer = wire.send(data, patience=20)
-    assert refused(answer), (data, answer[:500])
-    assert statuses(answer), data
-
-
-@tried(30)
-@given(
-    method=st.one_of(st.sampled_from(METHODS), texts),
-    params=values,
-    era=st.sampled_from((b"2025-06-18", b"2026-07-28")),
-)
-def test_any_message_over_http_is_answered(wire: Wire, method: str, params: object, era: bytes) -> None:
-    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    answer = wire.send(
-        wire.post(target(wire), message, b"Content-Type: application/json", b"Mcp-Protocol-Version: " + era),
-        patience=20,
-    )
-    assert refused(answer), (message, answer[:500])
+    assert (refused(answer), len(statuses(answer)) > 0) == (True, True), (data, answer[:500])
 
 
 @tried(40)
@@ -216,35 +202,24 @@ def test_bombs_do_not_fit(wire: Wire) -> None:
     """Long, deep or packed: refused, and neither memory nor time goes with it."""
     memory, seconds = wire.most_memory, wire.seconds
     where, media = target(wire), b"Content-Type: application/json"
-    head = b"POST " + where + b" HTTP/1.1\r\n"
-    long = b'{"a":"' + b"x" * 100_000_000 + b'"}'
+    begun, rest = b"POST " + where + b" HTTP/1.1\r\n", b" HTTP/1.1\r\n" + wire.head() + b"\r\n"
+    long, deep = b'{"a":"' + b"x" * 100_000_000 + b'"}', b'{"a":' * 100_000 + b"1" + b"}" * 100_000
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"fields":%s}}}'
+    form, ranges = b"Content-Type: application/x-www-form-urlencoded", b",".join([b"0-"] * 10_000)
     bombs = {
         "long": wire.post(where, long, media),
-        "long in pieces": head
-        + wire.head(media, b"Transfer-Encoding: chunked")
-        + b"\r\n%x\r\n" % len(long)
-        + long
-        + b"\r\n0\r\n\r\n",
+        "long in pieces": wire.post(where, long, media, chunked=True),
         "deep": wire.post(where, DEEP.encode() * 100, media),
-        "deep objects": wire.post(where, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, media),
+        "deep objects": wire.post(where, deep, media),
+        "deep arguments": wire.post(where, call % deep, media),
         "packed": wire.post(where, gzip.compress(b"x" * 50_000_000, 9), media, b"Content-Encoding: gzip"),
         "number": wire.post(where, b'{"a":' + b"9" * 500_000 + b"}", media),
-        "headers": head + wire.head(*(b"X-%d: y" % n for n in range(100_000))) + b"\r\n",
-        "one header": head + wire.head(b"X: " + b"y" * 5_000_000) + b"\r\n",
-        "request line": b"GET /" + b"a" * 5_000_000 + b" HTTP/1.1\r\n" + wire.head() + b"\r\n",
-        "parameters": b"GET /memories?"
-        + b"&".join(b"%x" % n for n in range(10_000))
-        + b"=1 HTTP/1.1\r\n"
-        + wire.head()
-        + b"\r\n",
-        "form": wire.post(
-            b"/threads/open",
-            b"&".join(b"a=%x" % n for n in range(100_000)),
-            b"Content-Type: application/x-www-form-urlencoded",
-        ),
-        "ranges": b"GET /assets/viewer.css HTTP/1.1\r\n"
-        + wire.head(b"Range: bytes=" + b",".join([b"0-"] * 10_000))
-        + b"\r\n",
+        "headers": begun + wire.head(*(b"X-%d: y" % n for n in range(100_000))) + b"\r\n",
+        "one header": begun + wire.head(b"X: " + b"y" * 5_000_000) + b"\r\n",
+        "request line": b"GET /" + b"a" * 5_000_000 + rest,
+        "parameters": b"GET /memories?" + b"&".join(b"%x" % n for n in range(10_000)) + b"=1" + rest,
+        "form": wire.post(b"/threads/open", b"&".join(b"a=%x" % n for n in range(100_000)), form),
+        "ranges": b"GET /assets/viewer.css HTTP/1.1\r\n" + wire.head(b"Range: bytes=" + ranges) + b"\r\n",
     }
     for name, bomb in bombs.items():
         assert refused(wire.send(bomb, patience=10)), name
@@ -257,11 +232,9 @@ def test_a_body_is_long_enough_only_once(viewer: Wire) -> None:
     """At the limit it is read, above it the answer is 413, whether the length was told or not."""
     body = b'{"reason":"' + b"x" * (LONGEST_BODY - 13) + b'"}'
     assert statuses(viewer.send(viewer.post(target(viewer), body), patience=20)) == [404]
-    more = body[:-2] + b'x"}'
-    assert statuses(viewer.send(viewer.post(target(viewer), more), patience=20)) == [413]
-    head = b"POST " + target(viewer) + b" HTTP/1.1\r\n" + viewer.head(b"Transfer-Encoding: chunked")
-    pieces = head + b"\r\n%x\r\n" % len(more) + more + b"\r\n0\r\n\r\n"
-    assert statuses(viewer.send(pieces, patience=20)) == [413]
+    for chunked in (False, True):
+        more = viewer.post(target(viewer), body[:-2] + b'x"}', chunked=chunked)
+        assert statuses(viewer.send(more, patience=20)) == [413]
 
 
 def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
@@ -280,46 +253,24 @@ def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
     wire.must_be_well()
 
 
-def test_who_comes_a_byte_at_a_time_is_served(wire: Wire) -> None:
-    data = wire.post(target(wire), b"{}", b"Content-Type: application/json")
-    with socket.create_connection(("127.0.0.1", wire.port), timeout=120) as line:
-        for at in range(len(data)):
-            line.sendall(data[at : at + 1])
-            time.sleep(0.0005)
-        assert statuses(line.recv(65_536)) == [404 if wire.kind == "viewer" else 400]
-
-
-def test_requests_sent_together_are_answered_apart(wire: Wire) -> None:
-    keeping = b"GET /nothing HTTP/1.1\r\nHost: " + wire.name + b"\r\nAuthorization: Bearer " + wire.token + b"\r\n\r\n"
-    closing_line = keeping.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")  # else the line stays open
-    assert statuses(wire.send(keeping * 2 + closing_line, patience=3)) == [404] * 3
-    smuggled = (
-        b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Content-Length: 6", b"Transfer-Encoding: chunked")
-    )
-    answer = wire.send(smuggled + b"\r\n0\r\n\r\n" + keeping, patience=3)
-    assert len(statuses(answer)) == 1  # the line is closed: what was hidden behind the first is no request
+def test_what_is_hidden_behind_a_request_is_none(wire: Wire) -> None:
+    hidden = b"GET /nothing HTTP/1.1\r\nHost: " + wire.name + b"\r\nAuthorization: Bearer " + wire.token + b"\r\n\r\n"
+    head = wire.head(b"Content-Length: 6", b"Transfer-Encoding: chunked")
+    smuggled = b"POST " + target(wire) + b" HTTP/1.1\r\n" + head + b"\r\n0\r\n\r\n" + hidden
+    assert len(statuses(wire.send(smuggled, patience=3))) == 1  # the line is closed
 
 
 def stored(wire: Wire) -> list[str]:
     """Keep texts made to be set, or two wordings made to be compared, for minutes."""
     flags = {"home": str(wire.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
-    wordings = (
-        ("a b " * 5_000, "b a " * 5_000),
-        (" ".join(str(n % 7) for n in range(9_000)), "0 1 " * 4_000),
-        SLOW[:2],
-    )
-    ids = []
+    sevens = " ".join(str(n % 7) for n in range(9_000))
     with open_memory(load_settings(flags=flags)) as memory:
-        for old, new in wordings:
-            made = keep(memory, old)
-            revise(memory, made.id, Revision(body=new))
-            ids.append(made.id)
+        ids = [keep(memory, old).id for old in ("a b " * 5_000, sevens, SLOW[0])]
+        for about, new in zip(ids, ("b a " * 5_000, "0 1 " * 4_000, SLOW[1]), strict=True):
+            revise(memory, about, Revision(body=new))
         waived = Waivers(duplicate=True, transient=True, scope=True)
-        for text in SLOW:
-            made_up = write(memory, Draft(body=text), waivers=waived)
-            ids += [made_up.record.id] if isinstance(made_up, Written) else []
-    assert len(ids) > len(wordings)
-    return ids
+        made = [write(memory, Draft(body=text), waivers=waived) for text in SLOW]
+        return ids + [one.record.id for one in made if isinstance(one, Written)]
 
 
 SLOW = (
@@ -334,8 +285,9 @@ SLOW = (
 
 def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
     ids, seconds = stored(viewer), viewer.seconds
+    assert len(ids) > 3
     for record in ids:
-        for part in (b"", b"/history", b"/anchors"):
+        for part in (b"", b"/history"):
             answer = viewer.get(b"/r/" + record.encode() + part, patience=60)
             assert statuses(answer) == [200], answer[:300]
     assert viewer.seconds - seconds < 15
@@ -361,24 +313,3 @@ def test_ordinary_wordings_are_compared_word_by_word() -> None:
     said = differences(" ".join(words), " ".join(changed))
     assert [said.count(f"<ins>{word}</ins>") for word in ("first", "middle", "last")] == [1, 1, 1]
     assert said.count("<del>") == 3
-
-
-@each("depth", sampled([101, 190, 900, 10_000], 3))
-def test_deep_json_is_refused_as_invalid(wire: Wire, depth: int) -> None:
-    """In a body and in the arguments of a tool: 4xx or a JSON-RPC error of the client's, never an internal error."""
-    deep = '{"a":' * depth + "1" + "}" * depth
-    meta = (
-        '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},'
-        '"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}'
-    )
-    call = (
-        f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","_meta":{meta},'
-        f'"arguments":{{"text":"x","fields":{deep}}}}}}}'
-    )
-    told = (b"Mcp-Protocol-Version: 2026-07-28", b"Mcp-Method: tools/call", b"Mcp-Name: remember")
-    for body, more in ((deep, ()), (call, told)):
-        media = (b"Content-Type: application/json", b"Accept: application/json, text/event-stream", *more)
-        answer = wire.send(wire.post(target(wire), body.encode(), *media), patience=20)
-        assert refused(answer), (body[:60], answer[:500])
-        assert [400 <= status < 500 for status in statuses(answer)] == [True] or b'"error"' in answer, answer[:500]
-    wire.must_be_well()

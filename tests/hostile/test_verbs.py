@@ -2,14 +2,14 @@
 
 import itertools
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import OUTCOMES
@@ -30,239 +30,198 @@ from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, re
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, make_memory
-from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, values
-from tests.rows import WHOLE, sampled
+from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, tried, values
+from tests.rows import sampled
 from tests.soak.checks import contents
 
-PLACE = st.integers(0, 9)
-MARK = "zqmark"
-KINDS = st.one_of(st.sampled_from(("fact", "scar", "decision", "thread", "observation", "preference")), texts)
+WAIVED = Waivers(duplicate=True, transient=True)
+KINDS = ("fact", "scar", "decision", "thread", "observation", "preference")
+CLOSES = ("quick", "standard", "autonomous", "retroactive")
+words = st.one_of(st.sampled_from((*KINDS, *sorted(RELATIONS), *VERDICTS, *OUTCOMES, *CLOSES, "2026-09-21")), texts)
 
 
-class Verbs(RuleBasedStateMachine):
-    """One memory, what was written to it, and what was erased."""
+@dataclass(kw_only=True)
+class Asked:
+    """What a verb is called with: two references, a text, a word that may mean something to it, a number and any value."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.time = Time()
-        self.memory: Memory = make_memory(Path(self.folder.name) / "a", self.time, config={"starters": False})
-        if self.memory.store.db.dialect == "sqlite":
-            self.memory.store.db.query("pragma synchronous = off")  # nobody pulls the plug here
-        self.ids: list[str] = []
-        self.marks: dict[str, str] = {}
-        self.erased: dict[str, str] = {}
-        self.count = itertools.count()
-        self.said = ""
+    memory: Memory
+    about: str = ""
+    other: str = ""
+    text: str = ""
+    word: str = ""
+    number: Any = 0
+    value: Any = None
+    mark: str = ""
 
-    def teardown(self) -> None:
-        self.memory.close()
-        self.folder.cleanup()
+    @property
+    def fields(self) -> dict[str, Any]:
+        given = {"severity": "high", "counter_arguments": ["one", "other"]}
+        return self.value if isinstance(self.value, dict) else given
 
-    def attempt(self, act: Callable[[], Any]) -> Any:
-        """Do something that may be refused; anything but our own error ends the run."""
+    @property
+    def thread(self) -> str:
+        known = [found.record.id for found in open_threads(self.memory)]
+        return known[len(self.text) % len(known)] if known and self.about != self.text else self.text
+
+
+Act = Callable[[Asked], object]
+WRITES: dict[str, Callable[[Asked], Draft]] = {
+    "write": lambda a: Draft(body=a.text, kind=a.word),
+    "write with labels": lambda a: Draft(body=a.text, scopes=(a.word,), tags=(a.word,), fields=a.fields, at=a.word),
+    "write with places": lambda a: Draft(body=a.text, anchors=(a.word,), triggers=(a.word,), extra=a.fields),
+    "write elsewhere": lambda a: Draft(body=a.text, kind="scar", title=a.word, fields=a.fields, project=a.word),
+}
+ACTS: dict[str, Act] = {
+    "revise": lambda a: revise(a.memory, a.about, Revision(body=f"{a.text} {a.mark}", title=a.word)),
+    "revise kind": lambda a: revise(a.memory, a.about, Revision(kind=a.word, visibility=a.text, confidence=a.text)),
+    "revise fields": lambda a: revise(a.memory, a.about, Revision(fields=a.fields, tags=(a.text,), scopes=(a.word,))),
+    "verify": lambda a: verify(a.memory, a.about, note=a.text),
+    "verify anchors": lambda a: verify(a.memory, a.about, anchors=(a.text, a.word)),
+    "rename scope": lambda a: rename_scope(a.memory, a.text, a.word),
+    "confirm": lambda a: confirm(a.memory, a.about),
+    "cancel": lambda a: cancel(a.memory, a.about),
+    "retire": lambda a: retire(a.memory, a.about, a.text),
+    "restore": lambda a: restore(a.memory, a.about),
+    "link": lambda a: link(a.memory, a.about, a.word, a.other),
+    "unlink": lambda a: unlink(a.memory, a.about, a.word, a.other),
+    "judge": lambda a: judge(a.memory, [Answer(scar=a.about, decision=a.word, evidence=a.text)]),
+    "use": lambda a: record_use(a.memory, [a.about], a.word, note=a.text),
+    "start": lambda a: start(a.memory, title=a.text, issue=a.word, force=bool(a.number)),
+    "find session": lambda a: find_session(a.memory, a.text),
+    "close": lambda a: close(a.memory, close_type=a.word, payload=a.value if isinstance(a.value, dict) else None),
+    "close with lists": lambda a: close(
+        a.memory, close_type=a.word, payload={"session": a.text, "learnings": a.value, "decisions": [a.value]}
+    ),
+    "open thread": lambda a: open_thread(a.memory, a.text, issues=(a.word,), thread_class=a.word),
+    "touch": lambda a: touch(a.memory, a.thread),
+    "reopen": lambda a: reopen(a.memory, a.thread),
+    "resolve": lambda a: resolve(a.memory, a.thread, a.word),
+    "promote": lambda a: promote(a.memory, a.about),
+    "pin": lambda a: pin(a.memory, a.about),
+    "unpin": lambda a: unpin(a.memory, a.about),
+    "demote": lambda a: demote(a.memory, a.about),
+    "trust": lambda a: change_trust(a.memory, a.about, delta=a.number, raises=bool(a.text), note=a.word),
+    "trust for a reason": lambda a: change_trust(a.memory, a.about, a.word, raises=bool(a.number)),
+    "trust of": lambda a: trust_of(a.memory, a.about),
+    "recall": lambda a: recall(a.memory, Query(text=a.text)),
+    "recall few": lambda a: isinstance(a.number, int) and recall(a.memory, Query(text=a.text, limit=a.number)),
+    "recall short": lambda a: isinstance(a.number, int) and recall(a.memory, Query(text=a.text, budget=a.number)),
+    "get": lambda a: get(a.memory, a.about, at=a.word),
+    "history": lambda a: history(a.memory, a.about),
+}
+NARROWED: tuple[Callable[[Asked], dict[str, Any]], ...] = (
+    lambda a: {"scopes": (a.text,)},
+    lambda a: {"tags": (a.text,), "kinds": (a.word,)},
+    lambda a: {"since": a.text, "until": a.word},
+    lambda a: {"session": a.text, "project": a.text},
+    lambda _: {"everywhere": True},
+)
+for place, (verb, more) in enumerate(itertools.product((recall, list_records), NARROWED)):
+    ACTS[f"query {place}"] = lambda a, verb=verb, more=more: verb(a.memory, Query(text=a.word, **more(a)))
+
+
+@dataclass(kw_only=True)
+class Trial:
+    """One memory, the marks in what was written to it, and those of what was erased."""
+
+    folder: Path
+    time: Time
+    memory: Memory
+    marks: dict[str, str] = field(default_factory=dict)
+    erased: dict[str, str] = field(default_factory=dict)
+
+    def attempt(self, name: str, place: int = 9, other: int = 9, **given: Any) -> None:
+        """Do something that may be refused; anything but our own error comes out. References are texts where there is no record."""
         self.time.now += 1
+        ids, mark = list(self.marks), f"zqmark{len(self.marks):04d}x"
+        about, another = (ids[one % len(ids)] if one < 8 and ids else given.get("text", "") for one in (place, other))
+        asked = Asked(memory=self.memory, about=about, other=another, mark=self.marks.get(about, ""), **given)
         try:
-            return act()
+            if name == "erase":
+                erase(self.memory, about)
+                self.erased[about] = self.marks[about]
+            elif name in WRITES:
+                asked.text = f"{asked.text} {mark}"
+                made = write(self.memory, WRITES[name](asked), waivers=WAIVED)
+                if isinstance(made, Written | WrittenPending):
+                    self.marks[made.record.id] = mark
+            else:
+                ACTS[name](asked)
         except HoldfastError as problem:
-            self.said = str(problem)
-            return None
+            assert str(problem)  # noqa: PT017  the refusal is what is tested
 
-    def chosen(self, place: int, other: str) -> str:
-        return self.ids[place % len(self.ids)] if self.ids and place < 8 else other
-
-    @initialize()
-    def begin(self) -> None:
-        self.keep("Deploys wait for the backup.", "fact")
-
-    def keep(self, text: str, kind: str, **more: Any) -> None:
-        mark = f"{MARK}{next(self.count):04d}x"
-        draft = Draft(body=f"{text} {mark}", kind=kind, **more)
-        made = self.attempt(lambda: write(self.memory, draft, waivers=Waivers(duplicate=True, transient=True)))
-        if isinstance(made, Written | WrittenPending):
-            self.ids.append(made.record.id)
-            self.marks[made.record.id] = mark
-
-    @rule(text=texts, kind=KINDS, title=texts, labels=st.lists(texts, max_size=2), fields=values, at=texts)
-    def write(self, text: str, kind: str, title: str, labels: list[str], fields: Any, at: str) -> None:
-        given = fields if isinstance(fields, dict) else {"severity": "high", "counter_arguments": ["one", "other"]}
-        self.keep(text, kind)
-        self.keep(text, kind, title=title, scopes=tuple(labels), tags=tuple(labels), fields=given, at=at)
-        self.keep(text, kind, anchors=tuple(labels), triggers=tuple(labels), extra=given, project=title)
-
-    @rule(place=PLACE, text=texts, other=texts, fields=values)
-    def revise(self, place: int, text: str, other: str, fields: Any) -> None:
-        about = self.chosen(place, other)
-        mark = self.marks.get(about, "")
-        self.attempt(lambda: revise(self.memory, about, Revision(body=f"{text} {mark}", title=other)))
-        self.attempt(lambda: revise(self.memory, about, Revision(kind=text, visibility=other, confidence=other)))
-        if isinstance(fields, dict):
-            self.attempt(lambda: revise(self.memory, about, Revision(fields=fields, tags=(text,), scopes=(other,))))
-
-    @rule(place=PLACE, text=texts, other=texts)
-    def care(self, place: int, text: str, other: str) -> None:
-        about = self.chosen(place, other)
-        self.attempt(lambda: verify(self.memory, about, note=text))
-        self.attempt(lambda: verify(self.memory, about, anchors=(text, other)))
-        self.attempt(lambda: rename_scope(self.memory, text, other))
-        self.attempt(lambda: confirm(self.memory, about))
-
-    @rule(place=PLACE, reason=texts, back=st.booleans(), away=st.booleans())
-    def retire(self, place: int, reason: str, back: bool, away: bool) -> None:
-        about = self.chosen(place, reason)
-        self.attempt(lambda: retire(self.memory, about, reason))
-        if back:
-            self.attempt(lambda: restore(self.memory, about))
-        if away:
-            self.attempt(lambda: cancel(self.memory, about))
-
-    @rule(place=PLACE)
-    def erase(self, place: int) -> None:
-        about = self.chosen(place, "nobody")
-        if self.attempt(lambda: erase(self.memory, about)):
-            self.erased[about] = self.marks[about]
-
-    @rule(one=PLACE, other=PLACE, relation=st.one_of(st.sampled_from(sorted(RELATIONS)), texts), text=texts)
-    def link(self, one: int, other: int, relation: str, text: str) -> None:
-        source, target = self.chosen(one, text), self.chosen(other, text)
-        self.attempt(lambda: link(self.memory, source, relation, target))
-        if one == other:
-            self.attempt(lambda: unlink(self.memory, source, relation, target))
-
-    @rule(place=PLACE, verdict=st.one_of(st.sampled_from(VERDICTS), texts), text=texts, how=texts)
-    def judge(self, place: int, verdict: str, text: str, how: str) -> None:
-        about = self.chosen(place, text)
-        self.attempt(lambda: judge(self.memory, [Answer(scar=about, decision=verdict, evidence=text)]))
-        outcome = OUTCOMES[place % len(OUTCOMES)] if how != text else how
-        self.attempt(lambda: record_use(self.memory, [about], outcome, note=text))
-
-    @rule(
-        text=texts,
-        issue=texts,
-        kind=st.sampled_from(("quick", "standard", "autonomous", "retroactive", "x")),
-        payload=values,
-    )
-    def session(self, text: str, issue: str, kind: str, payload: Any) -> None:
-        self.attempt(lambda: start(self.memory, title=text, issue=issue, force=len(text) % 2 == 0))
-        self.attempt(lambda: find_session(self.memory, text))
-        given = (
-            payload if isinstance(payload, dict) else {"session": text, "learnings": payload, "decisions": [payload]}
-        )
-        self.attempt(lambda: close(self.memory, close_type=kind, payload=given))
-        self.attempt(lambda: close(self.memory, close_type="quick"))
-
-    @rule(place=PLACE, text=texts, note=texts)
-    def thread(self, place: int, text: str, note: str) -> None:
-        self.attempt(lambda: open_thread(self.memory, text, issues=(note,), thread_class=note))
-        known = open_threads(self.memory)
-        about = known[place % len(known)].record.id if known else text
-        for act in (touch, reopen):
-            self.attempt(partial(act, self.memory, about))
-        self.attempt(lambda: resolve(self.memory, about if place < 5 else text, note))
-
-    @rule(place=PLACE, text=texts)
-    def heat(self, place: int, text: str) -> None:
-        about = self.chosen(place, text)
-        for act in (promote, pin, unpin, demote)[: 1 + place % 4]:
-            self.attempt(partial(act, self.memory, about))
-        assert len(hot_set(self.memory)) <= self.memory.config.hot_capacity
-
-    @rule(place=PLACE, reason=texts, delta=st.one_of(st.none(), numbers), raises=st.booleans(), note=texts)
-    def trust(self, place: int, reason: str, delta: Any, raises: bool, note: str) -> None:
-        about = self.chosen(place, reason)
-        self.attempt(lambda: change_trust(self.memory, about, delta=delta, raises=raises, note=note))
-        self.attempt(lambda: change_trust(self.memory, about, reason, raises=raises))
-        self.attempt(lambda: trust_of(self.memory, about))
-
-    @rule(text=texts, label=texts, limit=numbers, budget=numbers)
-    def ask(self, text: str, label: str, limit: Any, budget: Any) -> None:
-        self.attempt(lambda: recall(self.memory, Query(text=text)))
-        whole = [number for number in (limit, budget) if isinstance(number, int)]
-        if len(whole) == 2:
-            self.attempt(lambda: recall(self.memory, Query(text=text, limit=whole[0], budget=whole[1])))
-        narrowed: tuple[dict[str, Any], ...] = (
-            {"scopes": (text,)},
-            {"tags": (text,), "kinds": (text,)},
-            {"since": text, "until": label},
-            {"session": text, "project": text},
-            {"everywhere": True},
-        )
-        for verb, more in itertools.product((recall, list_records), narrowed):
-            self.attempt(partial(self._ask, verb, label, more))
-
-    def _ask(self, verb: Callable[[Memory, Query], object], text: str, more: dict[str, Any]) -> object:
-        return verb(self.memory, Query(text=text, **more))
-
-    @rule(place=PLACE, at=st.one_of(texts, st.just("2026-09-21")), text=texts)
-    def as_of(self, place: int, at: str, text: str) -> None:
-        about = self.chosen(place, text)
-        self.attempt(lambda: get(self.memory, about, at=at))
-        self.attempt(lambda: history(self.memory, about))
-
-    @rule(cut=st.integers(0, 200), junk=texts)
-    def carry(self, cut: int, junk: str) -> None:
-        """What is exported comes in elsewhere as it is, and spoilt lines spoil nothing."""
-        lines = list(export(self.memory))
-        with make_memory(Path(self.folder.name) / f"b{next(self.count)}", self.time) as other:
-            spoilt = lines[-1][:cut] + junk + lines[-1][cut:]
-            if not set(junk) & {"\n", "\r"}:
-                self.attempt(lambda: import_lines(other, [lines[0], spoilt]))
-            import_lines(other, lines)
-            here, there = ({one.id: one for _, one in some.store.journal()} for some in (self.memory, other))
-            assert here.items() <= there.items() or spoilt != lines[-1]
-
-    @rule()
-    def rebuild(self) -> None:
-        self.memory.store.rebuild(progress=lambda _done, _all: None)
-
-    @invariant()
-    def views_are_what_the_journal_says(self) -> None:
+    def check(self) -> None:
+        """Views are what the journal says, and what was erased is gone."""
         before = contents(self.memory.store)
         self.memory.store.rebuild()
         assert contents(self.memory.store) == before
-
-    @invariant()
-    def what_was_erased_is_gone(self) -> None:
+        assert len(hot_set(self.memory)) <= self.memory.config.hot_capacity
         for about, mark in self.erased.items():
             hits = recall(self.memory, Query(text=mark, everywhere=True)).hits
             assert all(hit.record.id != about and mark not in hit.record.body for hit in hits)
             rows = self.memory.store.db.query("select data from events where about = :about", {"about": about})
             assert all(mark not in row[0] for row in rows)
 
+    def carry(self, cut: int, junk: str) -> None:
+        """What is exported comes in elsewhere as it is, and spoilt lines spoil nothing."""
+        lines = list(export(self.memory))
+        with make_memory(self.folder / "elsewhere", self.time) as other:
+            spoilt = lines[-1][:cut] + junk + lines[-1][cut:]
+            if not set(junk) & {"\n", "\r"}:
+                try:
+                    import_lines(other, [lines[0], spoilt])
+                except HoldfastError as problem:
+                    assert str(problem)  # noqa: PT017
+            import_lines(other, lines)
+            here, there = ({one.id: one for _, one in some.store.journal()} for some in (self.memory, other))
+            assert here.items() <= there.items() or spoilt != lines[-1]
+
+
+@contextmanager
+def trial() -> Iterator[Trial]:
+    time = Time()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        make_memory(Path(folder) / "here", time, config={"starters": False}) as memory,
+    ):
+        if memory.store.db.dialect == "sqlite":
+            memory.store.db.query("pragma synchronous = off")  # nobody pulls the plug here
+        made = Trial(folder=Path(folder), time=time, memory=memory)
+        made.attempt("write", text="Deploys wait for the backup.", word="fact")
+        yield made
+
+
+PLACE = st.integers(0, 9)
+given_to_an_act = {"place": PLACE, "other": PLACE, "text": texts, "word": words, "number": numbers, "value": values}
+steps = st.fixed_dictionaries({"name": st.sampled_from(sorted({*WRITES, *ACTS, "erase"})), **given_to_an_act})
+
 
 # The same steps at every run of the suite, others where more are asked for.
-Verbs.TestCase.settings = settings(
-    max_examples=(6 if WHOLE else 3) * TIMES, stateful_step_count=12, print_blob=True, derandomize=TIMES == 1
-)
-test_any_verbs_in_any_order = Verbs.TestCase
+@settings(tried(9), print_blob=True, derandomize=TIMES == 1)
+@given(some=st.lists(steps, min_size=12, max_size=48), cut=st.integers(0, 200), junk=texts)
+def test_any_verbs_in_any_order(some: list[dict[str, Any]], cut: int, junk: str) -> None:
+    with trial() as here:
+        for place, step in enumerate(some):
+            here.attempt(**step)
+            if place % 4 == 3:
+                here.check()
+        here.carry(cut, junk)
+        here.check()
 
 
 def test_every_nasty_text_and_number_in_every_field() -> None:
-    """The state machine chooses; here each one is tried."""
-    machine = Verbs()
-    try:
-        machine.begin()
-        for place, text in enumerate(sampled(NASTY, 5)):
-            machine.write(text, "fact", text, [text], {text: text} if text else None, text)
-            machine.revise(0, text, text, {"severity": text})
-            machine.care(0, text, text)
-            machine.retire(1, text, back=True, away=False)
-            machine.link(0, 1, text, text)
-            machine.judge(9, text, text, text)
-            machine.session(text, text, "standard", {text: [text]})
-            machine.thread(9, text, text)
-            machine.heat(9, text)
-            machine.trust(9, text, 0.1, raises=True, note=text)
-            machine.trust(0, text, float("nan"), raises=False, note=text)
-            machine.ask(text, text, 5, 100)
-            machine.as_of(0, text, text)
-            if place % 8 == 0:  # it takes all texts so far
-                machine.carry(0, "")
-        machine.carry(0, "")
-        for number, other in sampled(itertools.product((*NUMBERS, 5), repeat=2), 5):
-            machine.ask("Deploys wait for the backup.", "backup", number, other)
-            machine.trust(0, "outdated", number, raises=False, note="")
-        machine.carry(5, "\0")
-        machine.views_are_what_the_journal_says()
-    finally:
-        machine.teardown()
+    with trial() as here:
+        for text in sampled(NASTY, 5):
+            for name in (*WRITES, *ACTS):
+                value = {text or "x": [text]}
+                here.attempt(name, 0, 1, text=text, word=text, value=value)
+                here.attempt(name, text=text, word=text, value=value)
+            for word in ("scar", "relates_to", "standard"):
+                here.attempt("write", text=text, word=word)
+                here.attempt("link", 0, 1, text=text, word=word)
+                here.attempt("close with lists", text=text, word=word, value=text)
+        for number in (*NUMBERS, 5, float("nan")):
+            for name in ("trust", "recall few", "recall short"):
+                here.attempt(name, 0, text="backup", word="outdated", number=number)
+        here.carry(5, "\0")
+        here.check()

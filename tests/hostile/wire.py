@@ -74,10 +74,12 @@ class Wire:
         """Ask for a page with the token."""
         return self.send(b"GET " + path + b" HTTP/1.1\r\n" + self.head() + b"\r\n", patience=patience)
 
-    def post(self, path: bytes, body: bytes, *lines: bytes, key: bool = True) -> bytes:
-        """Give a whole POST request."""
-        accepted = (b"Accept: application/json, text/event-stream", *lines, b"Content-Length: %d" % len(body))
-        return b"POST " + path + b" HTTP/1.1\r\n" + self.head(*accepted, key=key) + b"\r\n" + body
+    def post(self, path: bytes, body: bytes, *lines: bytes, key: bool = True, chunked: bool = False) -> bytes:
+        """Give a whole POST request, its body with its length or in one piece."""
+        size = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
+        head = self.head(b"Accept: application/json, text/event-stream", *lines, size, key=key)
+        whole = b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n" if chunked else body
+        return b"POST " + path + b" HTTP/1.1\r\n" + head + b"\r\n" + whole
 
     def send(self, data: bytes, *, patience: float = PATIENCE, half: bool = False) -> bytes:
         """Send bytes and give what came back until the line was closed or nothing more came."""
