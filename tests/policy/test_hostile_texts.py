@@ -28,12 +28,12 @@ LONG = 4 if WHOLE else 1
 # How a text is read, its characters, and one in how many pieces is tried.
 READERS: dict[str, tuple[Callable[[str], object], int, int]] = {
     "mine": (mine, 30_000, 3),
-    "signals": (lambda text: signals(text, PLAIN), 20_000, 3),
-    "stated": (lambda text: stated(text, "", PLAIN), 20_000, 3),
+    "signals": (lambda text: signals(text, PLAIN), 10_000, 3),
+    "stated": (lambda text: stated(text, "", PLAIN), 10_000, 3),
     "read_reply": (lambda text: read_reply(text, CODE), 30_000, 3),
-    "own_part": (own_part, 20_000, 3),
+    "own_part": (own_part, 10_000, 3),
     "sections": (lambda text: (sections(f"# A\n\n{text}"), pieces(text)), 30_000, 1),
-    "observations": (lambda text: observations(worked_on(text)), 20_000, 3),
+    "observations": (lambda text: observations(worked_on(text)), 10_000, 3),
 }
 
 
