@@ -97,7 +97,8 @@ def happened(*steps: tuple[float, Verb, dict[str, Any]]) -> Record:
 
 
 def test_links_are_kept_once_and_can_be_taken_away_and_nothing_follows_erasure_even_when_its_clock_ran_behind() -> None:
-    begun, arrow = (0.0, "recorded", {"title": "t", "body": "b"}), {"relation": "supersedes", "target": "X"}
+    begun: tuple[float, Verb, dict[str, Any]] = (0, "recorded", {"title": "t", "body": "b"})
+    arrow = {"relation": "supersedes", "target": "X"}
     linked = happened(begun, (1, "linked", arrow), (2, "linked", arrow))
     assert linked.links == (Link(relation="supersedes", target="X"),)
     assert happened(begun, (1, "linked", arrow), (2, "unlinked", arrow)).links == ()
