@@ -33,10 +33,17 @@ def test_every_failure_that_leaves_a_question_answers_it() -> None:
     assert silent == []
 
 
+def test_the_codes_of_errors_stay_as_programs_know_them() -> None:
+    assert {one.code for one in CLASSES.values()} == set(
+        "error invalid invalid_config invalid_file not_found ambiguous conflict not_saved forbidden store not_a_store newer_store "
+        "store_corrupt store_full store_unwritable store_busy unreachable replica embedder missing_package".split()
+    )
+
+
 @each("name", CLASSES)
 def test_every_error_has_a_message_a_code_and_an_exit_code(name: str) -> None:
     problem = CLASSES[name]()
-    assert problem.message.endswith(".")
+    assert problem.message == (CLASSES[name].__doc__ or "").splitlines()[0]
     assert problem.code != "error" or name == "HoldfastError"
     assert problem.exit_code in (1, 3, 4, 5, 64)
     assert str(problem) == f"{problem.message} {problem.remedy}".strip()

@@ -3,28 +3,19 @@
 import ast
 import gc
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.rows import rows
+from tests.rows import each, rows
 
 SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
 pytestmark = pytest.mark.xdist_group("layers")  # one process parses the product
-RANK = {
-    "model": 0,
-    "policy": 1,
-    "engine": 1,
-    "adapters": 1,
-    "verbs": 2,
-    "surfaces": 3,
-    "compose": 3,
-    "hosts": 4,
-    "integrations": 5,
-    "__main__": 5,
-}
+ORDER = "model | policy engine adapters | verbs | surfaces compose | hosts | integrations __main__"
+RANK = {name: rank for rank, names in enumerate(ORDER.split("|")) for name in names.split()}
 
 
 @cache
@@ -37,72 +28,49 @@ def modules() -> list[tuple[Path, list[ast.AST]]]:
     return found
 
 
-def holdfast_imports() -> Iterator[tuple[Path, str, str]]:
+@cache
+def imports() -> list[tuple[Path, str]]:
+    """Return what each module imports."""
+    found = []
     for path, nodes in modules():
-        here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         for node in nodes:
             names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                parts = name.split(".")
-                if parts[0] == "holdfast" and len(parts) > 1:
-                    yield path, here, parts[1]
+            found += [(path, name) for name in names]
+    return found
 
 
-def test_imports_point_left() -> None:
-    seen = 0
-    for path, here, there in holdfast_imports():
-        seen += 1
-        if here != "__init__":
-            assert there == here or RANK[there] < RANK[here], f"{path} imports {there}"
-        assert there != "adapters" or here in {"adapters", "compose"}, f"{path} imports an adapter"
-    assert seen > 50
+def holdfast_imports() -> Iterator[tuple[Path, str, str]]:
+    """Yield what each module imports of the product, by the two folders."""
+    for path, name in imports():
+        ours, _, inner = name.partition(".")
+        if ours == "holdfast" and inner:
+            yield path, path.relative_to(SOURCE).parts[0].removesuffix(".py"), inner.split(".")[0]
 
 
-def test_the_product_needs_nothing_of_the_checkout_around_it() -> None:
+def test_imports_point_left_and_hosts_never_import_the_engine() -> None:
+    """What is right of its importer, an adapter outside of `compose`, the engine in a host."""
+    seen = list(holdfast_imports())
+    assert len(seen) > 1_000
+    wrong = [
+        f"{path} imports {there}"
+        for path, here, there in seen
+        if (here not in ("__init__", there) and RANK[there] >= RANK[here])
+        or (there == "adapters" and here not in {"adapters", "compose"})
+        or (there == "engine" and here == "hosts")
+    ]
+    assert wrong == []
+
+
+def test_the_product_needs_nothing_of_the_checkout_and_the_model_only_the_standard_library() -> None:
     """Only `src/holdfast` is in the wheel."""
     around = {path.name for path in SOURCE.parents[1].iterdir() if path.is_dir() and any(path.glob("*.py"))}
     assert around >= {"bench", "demo", "scripts", "tests"}
-    for path, nodes in modules():
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom | ast.Import):
-                name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
-                assert name.split(".")[0] not in around, f"{path} imports {name}"
-
-
-def test_adapters_see_only_the_model() -> None:
-    assert {there for _, here, there in holdfast_imports() if here == "adapters"} <= {"model", "adapters"}
-
-
-def test_the_model_needs_only_the_standard_library_and_the_id_library() -> None:
-    import sys
-
     allowed = {*sys.stdlib_module_names, "holdfast", "ulid_transform"}
-    for path, nodes in modules():
-        for node in nodes if path.is_relative_to(SOURCE / "model") else ():
-            if isinstance(node, ast.ImportFrom | ast.Import):
-                name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
-                assert name.split(".")[0] in allowed, f"{path} imports {name}"
-
-
-# Modules that parse JSON of our own making, from our own tables and package data, or the parser itself.
-OWN_JSON = set(rows("modules_that_parse_json_of_our_own"))
-
-
-def test_json_from_outside_is_parsed_with_bounds() -> None:
-    """Deep nesting ends in a RecursionError where `json.loads` is called: use `model.foreign_json.parse_json`."""
-    calling = {
-        path.relative_to(SOURCE).as_posix()
-        for path in SOURCE.rglob("*.py")
-        if "json.loads" in path.read_text() or "json.load(" in path.read_text()
-    }
-    assert calling - OWN_JSON == set()
-
-
-def test_hosts_ask_verbs_or_compose_and_never_the_engine() -> None:
-    ours = set((SOURCE / "hosts").rglob("*.py"))
-    assert len(ours) > 50
-    assert {path for path, _, there in holdfast_imports() if there == "engine"} & ours == set()
+    for path, name in imports():
+        top = name.split(".")[0]
+        assert top not in around, f"{path} imports {name}"
+        assert top in allowed or not path.is_relative_to(SOURCE / "model"), f"{path} imports {name}"
 
 
 def test_only_the_engine_and_who_opens_a_store_handle_its_database() -> None:
@@ -117,27 +85,25 @@ def test_only_the_engine_and_who_opens_a_store_handle_its_database() -> None:
     }
 
 
-# Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.
-BY_ENGINE = set(rows("modules_that_know_the_engine"))
-
-
-def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() -> None:
-    asks = re.compile(r"\.dialect\b|isinstance\([^)]*\b(SQLite|Postgres)\b")
-    asking = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if asks.search(path.read_text())}
-    assert asking <= BY_ENGINE
-    assert "engine/views/words.py" in asking
-
-
-# Modules that read only files of the package itself, and the two that make or check files the user listed here.
-OWN_FILES = set(rows("modules_that_read_files_of_our_own"))
-
-
-def test_files_are_read_where_only_regular_ones_are() -> None:
-    """A pipe in a checkout waits for ever, a device never ends: use `model.files.read_regular` or `open_regular`."""
-    reads = re.compile(r"\.read_(?:text|bytes)\(|(?<![\w.])open\(|\.open\((?:\"r|encoding|\))")
-    reading = {
+@each(
+    ("allowed", "pattern"),
+    [
+        # Deep nesting ends in a RecursionError where `json.loads` is called: use `model.foreign_json.parse_json`.
+        # What parses JSON of our own making, from our own tables and package data, or is the parser itself, need not.
+        ("modules_that_parse_json_of_our_own", r"json\.loads|json\.load\("),
+        # Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.
+        ("modules_that_know_the_engine", r"\.dialect\b|isinstance\([^)]*\b(SQLite|Postgres)\b"),
+        # A pipe in a checkout waits for ever, a device never ends: use `model.files.read_regular` or `open_regular`. But for
+        # modules that read only files of the package itself, and the two that make or check files the user listed here.
+        ("modules_that_read_files_of_our_own", r"\.read_(?:text|bytes)\(|(?<![\w.])open\(|\.open\((?:\"r|encoding|\))"),
+    ],
+)
+def test_only_a_few_modules_parse_json_unbounded_know_the_engine_and_read_any_file(allowed: str, pattern: str) -> None:
+    own = r"def open\(|holdfast\.open\(\)|self\.open\(\)"
+    found = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
-        if reads.search(re.sub(r"def open\(|holdfast\.open\(\)|self\.open\(\)", "", path.read_text()))
+        if re.search(pattern, re.sub(own, "", path.read_text(encoding="utf-8")))
     }
-    assert reading - OWN_FILES == set()
+    assert found
+    assert found - set(rows(allowed)) == set()

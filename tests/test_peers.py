@@ -20,9 +20,8 @@ def test_four_servers_write_at_once_and_one_is_killed_and_nothing_acknowledged_i
     assert (outcome.lost, outcome.rounds, outcome.acknowledged >= rounds, sound(place)) == (0, rounds, True, True)
 
 
-@pytest.mark.parametrize(
-    ("system", "found", "lost"), [pytest.param(CHECKOUT, "5 of 5", 0, marks=pytest.mark.whole), (STUB, "0 of 5", 3)]
-)
+@pytest.mark.parametrize(("system", "found", "lost"), [(CHECKOUT, "5 of 5", 0), (STUB, "0 of 5", 3)])
+@pytest.mark.whole
 def test_every_system_is_measured_in_the_same_way(
     system: System, found: str, lost: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

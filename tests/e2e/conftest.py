@@ -1,6 +1,5 @@
 """Which clients the promises are tried on, a day of work in each of them, and the table at the end."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,23 +18,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "client" in metafunc.fixturenames:
         clients = CLIENTS if metafunc.config.getoption("--real-clients", default=False) else (SCRIPTED,)
-        given = [
-            pytest.param(one, id=one.name, marks=_marks(one, _promise(str(metafunc.module.__name__))))
-            for one in clients
-        ]
-        metafunc.parametrize("client", given, scope="session")
+        test = metafunc.function.__name__
+        metafunc.parametrize(
+            "client", [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients], scope="session"
+        )
 
 
-def _marks(client: Client, promise: str) -> list[pytest.MarkDecorator]:
+def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:
     """Let a promise that a client does not allow to keep fail, and be told of the day it does not."""
     marks = [pytest.mark.xdist_group(client.title)]
-    if reason := client.cannot.get(promise):
-        marks.append(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
+    for promise, reason in client.cannot.items():
+        if promise in test.replace("_", ""):
+            marks.append(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     return marks
-
-
-def _promise(module: str) -> str:
-    return module.rpartition(".")[2].removeprefix("test_")
 
 
 @pytest.fixture(scope="session")
@@ -53,20 +48,13 @@ def seat(client: Client, tmp_path: Path) -> Seat:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not terminalreporter.config.getoption("--real-clients", default=False):
         return
-    terminalreporter.section("promises")
     found: dict[str, dict[str, str]] = {}
     for outcome, word in reversed(OUTCOMES.items()):
         for report in terminalreporter.getreports(outcome):
-            module, _, client = report.nodeid.partition("@")[0].partition("[")
-            promise = _promise(module.partition("::")[0].replace("/", ".").removesuffix(".py"))
-            row = found.setdefault(promise.replace("_", " "), {})
-            row[client.rstrip("]")] = word if row.get(client.rstrip("]")) != "BROKEN" else "BROKEN"
-    for line in _table(found):
-        terminalreporter.write_line(line)
-
-
-def _table(found: dict[str, dict[str, str]]) -> Iterator[str]:
+            test, _, client = report.nodeid.partition("@")[0].partition("::")[2].rstrip("]").partition("[")
+            row = found.setdefault(test.removeprefix("test_").replace("_", " "), {})
+            row[client] = word if row.get(client) != "BROKEN" else "BROKEN"
     names = [client.name for client in CLIENTS]
-    yield f"{'':14}" + "".join(f"{name:14}" for name in names)
-    for promise, row in sorted(found.items()):
-        yield f"{promise:14}" + "".join(f"{row.get(name, '–'):14}" for name in names)
+    terminalreporter.section("promises")
+    for promise, row in [("", {name: name for name in names}), *sorted(found.items())]:
+        terminalreporter.write_line("".join(f"{row.get(name, '–'):14}" for name in names) + promise)

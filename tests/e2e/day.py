@@ -16,6 +16,7 @@ DECIDED = "We decided to peel the almonds before they are ground."
 COMMAND = "git clean -fdxq build && echo swept the kiln"
 FAILING = "python3 -m unittest test_oven"
 DONE = "The doors are locked."
+SIGN = "Holdfast: high scar"  # of a warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,10 @@ class Seat:
         found: list[dict[str, Any]] = self.told("list", "--kind", kind, "--limit", "100")["records"]
         return found
 
+    def sessions(self) -> list[str]:
+        """Give the titles of the sessions, the last first."""
+        return [one["title"].strip('"') for one in self.told("session", "list")]
+
     def work(self) -> None:
         """Have everything taken in that hooks dropped, whoever does it: a worker may be at it already."""
         until = time.monotonic() + PATIENCE

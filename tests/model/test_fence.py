@@ -11,6 +11,7 @@ from tests.rows import WHOLE, each, is_linear, rows, sampled
 DATA = Path(__file__).parent.parent / "data" / "fence"
 WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
 ATTACKS = [*WORDINGS["tuned"], *WORDINGS["held"]]
+assert len(set(ATTACKS)) >= 300
 LEGITIMATE = json.loads((DATA / "legitimate.json").read_text(encoding="utf-8"))
 OPENS = "<＜﹤‹«《〈⟨❮≺ᐸ˂⧼"
 HTML = r"(?:b|span|div|p)\b"
@@ -31,20 +32,13 @@ def test_a_marker_is_harmless_wherever_it_is_shown(wording: str) -> None:
         assert not TAG.search(said), said
         assert not SQUARE.search(said), said
         assert not said.split("\n")[1].lower().startswith(OPENERS), said
-
-
-@each("wording", ATTACKS)
-def test_a_marker_in_json_is_escaped_and_the_value_is_the_same(wording: str) -> None:
-    written = escaped(json.dumps({"a": wording}, ensure_ascii=False))
-    assert json.loads(written) == {"a": wording}
-    assert not TAG.search(re.sub(r"\\u(?:003c|ff1c)", "~", written)), written
-
-
-@each("wording", ATTACKS)
-def test_one_line_and_an_attribute_hold_no_bracket_and_open_no_turn(wording: str) -> None:
+    assert defused(shown(wording)) == shown(wording)
     for out in (inline(wording), attribute(wording)):
         assert not re.search(r"[<＜＞>\n]", out)
         assert not re.match(r"(?i)(?:human|assistant|system:|user:|###)", out)
+    written = escaped(json.dumps({"a": wording}, ensure_ascii=False))
+    assert json.loads(written) == {"a": wording}
+    assert not TAG.search(re.sub(r"\\u(?:003c|ff1c)", "~", written)), written
 
 
 @each("text", LEGITIMATE["unchanged"])
@@ -56,17 +50,6 @@ def test_code_markup_and_prose_stay_as_they_are(text: str) -> None:
 def test_what_looks_like_a_tag_stays_readable(text: str) -> None:
     out = visible(text)
     assert re.sub(r"(?m)^\| ", "", out.replace("&lt;", "<").replace("&#91;", "[")) == text
-
-
-def test_the_sets_are_as_large_as_they_are_said_to_be() -> None:
-    assert len(set(ATTACKS)) >= 300
-    assert min(len(WORDINGS["tuned"]), len(WORDINGS["held"])) >= 150
-    assert len(LEGITIMATE["unchanged"]) + len(LEGITIMATE["readable"]) >= 150
-
-
-def test_defusing_again_changes_nothing() -> None:
-    for wording in ATTACKS:
-        assert defused(shown(wording)) == shown(wording)
 
 
 def test_only_a_fence_marked_as_ours_is_one() -> None:
@@ -81,14 +64,16 @@ def test_texts_in_a_value_are_defused_names_included() -> None:
     assert found == {"&lt;system>": ["\n\n| Human: x", ["&lt;system＞", 1, None]]}
 
 
+LONG = 200_000 if WHOLE else 24_000
 UNITS = ("<", "< ", "<a", "<a ", "<\u24e2", "[ ", "[system ", "\n ", "\n*", "-", "a<b ", 'x<a="', "<| ", "<system-reminder></system-reminder>")  # fmt: skip
 
 
-@each("unit", sampled(UNITS, 3))
-def test_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
-    assert is_linear(defused, unit * ((200_000 if WHOLE else 48_000) // len(unit)))
-
-
-@each("start", ["<", "\n", "[", "<a", "x<a "])
-def test_one_long_gap_takes_no_longer_than_its_length(start: str) -> None:
-    assert is_linear(defused, start + " " * 1_000_000)
+@each(
+    "text",
+    [
+        *(unit * (LONG // len(unit)) for unit in sampled(UNITS, 3)),
+        *(start + " " * 10 * LONG for start in sampled(("<", "\n", "[", "<a", "x<a "), 2)),
+    ],
+)
+def test_time_grows_with_the_text_and_not_with_its_square(text: str) -> None:
+    assert is_linear(defused, text)

@@ -1,5 +1,6 @@
 """A record is the fold of its events: in any order, however often, and with data of any shape."""
 
+from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -46,20 +47,11 @@ contents = st.fixed_dictionaries(
 def histories(draw: st.DrawFn, data: st.SearchStrategy[dict[str, Any]] = contents) -> list[Event]:
     """Give events about one record, in the order of their ids, on clocks that may step back."""
     now = [1_700_000_000.0]
-    clock = Clock(lambda: now[0])
+    clock, by = Clock(lambda: now[0]), Actor(name="a", session="s")
     events = []
     for verb in ["recorded", *draw(st.lists(st.sampled_from(VERBS), max_size=8))]:
         now[0] += draw(st.sampled_from([-3600.0, 0.0, 0.0005, 5.0]))
-        events.append(
-            Event(
-                id=clock.tick(),
-                about=ABOUT,
-                verb=verb,
-                at=instant(now[0]),
-                by=Actor(name="a", session="s"),
-                data=draw(data),
-            )
-        )
+        events.append(Event(id=clock.tick(), about=ABOUT, verb=verb, at=instant(now[0]), by=by, data=draw(data)))
     return events
 
 
@@ -79,14 +71,10 @@ def test_erasure_leaves_the_same_record_whether_payloads_were_scrubbed_or_not(ev
     assert (record.title, record.body, record.fields, record.tags, record.links) == ("", "", {}, (), ())
 
 
-@given(
-    histories(
-        st.dictionaries(
-            st.sampled_from(["title", "body", "fields", "links", "scopes", "kind", "anchors", "seen"]) | texts,
-            json_values,
-        )
-    )
-)
+names = st.sampled_from(["title", "body", "fields", "links", "scopes", "kind", "anchors", "seen"]) | texts
+
+
+@given(histories(st.dictionaries(names, json_values)))
 def test_data_of_any_shape_folds_to_a_record_that_can_be_written_and_read(events: list[Event]) -> None:
     record = some(fold_all(event_from_json(event_to_json(event)) for event in events))
     assert record_from_json(record_to_json(record)) == record
@@ -98,26 +86,21 @@ def test_as_of_a_moment_only_what_had_happened_counts(events: list[Event]) -> No
     assert as_of(events, moment) == fold_all(event for event in events if event.at <= moment)
 
 
-def happened(*steps: tuple[Verb, dict[str, Any]]) -> Record:
-    clock = Clock(lambda: 1_700_000_000.0)
+def happened(*steps: tuple[float, Verb, dict[str, Any]]) -> Record:
+    """Return the fold of what was done to one record, each step at its hour on a clock of its own."""
+    moments = [(1_700_000_000.0 + 3600 * hours, verb, data) for hours, verb, data in steps]
     events = [
-        Event(id=clock.tick(), about=ABOUT, verb=verb, at=instant(1_700_000_000.0 + place), data=data)
-        for place, (verb, data) in enumerate((("recorded", {"title": "t", "body": "b"}), *steps))
+        Event(id=Clock(partial(float, at)).tick(), about=ABOUT, verb=verb, at=instant(at), data=data)
+        for at, verb, data in moments
     ]
     return some(fold_all(events))
 
 
-def test_links_are_kept_once_and_can_be_taken_away() -> None:
+def test_links_are_kept_once_and_can_be_taken_away_and_nothing_follows_erasure_even_when_its_clock_ran_behind() -> None:
+    begun: tuple[float, Verb, dict[str, Any]] = (0, "recorded", {"title": "t", "body": "b"})
     arrow = {"relation": "supersedes", "target": "X"}
-    assert happened(("linked", arrow), ("linked", arrow)).links == (Link(relation="supersedes", target="X"),)
-    assert happened(("linked", arrow), ("unlinked", arrow)).links == ()
-
-
-def test_nothing_follows_erasure_even_when_its_clock_ran_behind() -> None:
-    clock = Clock(lambda: 1_600_000_000.0)
-    erased = Event(id=clock.tick(), about=ABOUT, verb="erased", at=instant(1_600_000_000.0))
-    told = Event(
-        id=Clock(lambda: 1_700_000_000.0).tick(), about=ABOUT, verb="recorded", at=erased.at, data={"body": "b"}
-    )
-    record = some(fold_all([told, erased]))
-    assert (record.state, record.body) == ("erased", "")
+    linked = happened(begun, (1, "linked", arrow), (2, "linked", arrow))
+    assert linked.links == (Link(relation="supersedes", target="X"),)
+    assert happened(begun, (1, "linked", arrow), (2, "unlinked", arrow)).links == ()
+    erased = happened(begun, (-9_000, "erased", {}))
+    assert (erased.state, erased.body) == ("erased", "")

@@ -1,10 +1,16 @@
-"""Whether a memory may have gone stale: the calendar, cited paths, commits."""
+"""Which places a text names, and whether a memory may have gone stale: the calendar, cited paths, commits."""
 
 from holdfast.model.record import Record
+from holdfast.policy.freshness import anchors_in
 from holdfast.surfaces.bettermemory.staleness import anchors_of, checked, cited_paths, verdict, verified_parts
 from tests.rows import examples
 
 NOW = "2026-09-21T00:00:00.000Z"
+
+
+@examples
+def test_only_places_are_found(text: str, places: list[str]) -> None:
+    assert anchors_in(text) == places
 
 
 @examples

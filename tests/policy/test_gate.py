@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,36 +15,30 @@ from tests.rows import each
 ASKED = Query(text="how do I run a migration on the orders table?")
 
 
-def likely(fits: Sequence[float], coverages: Sequence[float] = (), *, words: int = 6) -> list[float]:
-    whole = [*coverages, *(0.5 for _ in fits[len(coverages) :])]
-    return chances(Evidence(basis="hybrid", fits=fits, coverages=whole, words=words))
+def of(fits: Sequence[float], basis: Basis = "hybrid", odds: Sequence[float] = (), full: int = 0) -> Evidence:
+    """Return evidence whose first candidates have every word of the question, and the others half of them."""
+    return Evidence(
+        basis=basis, fits=fits, coverages=[0.5 + 0.5 * (n < full) for n, _ in enumerate(fits)], words=6, odds=odds
+    )
 
 
-def test_who_stands_out_from_the_others_is_likelier_right() -> None:
-    alone, first, background = likely([0.6])[0], likely([0.6, 0.55])[0], likely([0.6, *[0.3] * 20])[0]
-    assert alone > background > first > likely([0.6, 0.55])[1]
+def likely(*fits: float, full: int = 0) -> list[float]:
+    return chances(of(fits, full=full))
 
 
-def test_a_store_of_any_size_is_judged_alike() -> None:
-    few, many = likely([0.6, *[0.05] * 4])[0], likely([0.6, *[0.05] * 400])[0]
-    assert few == pytest.approx(many)
-
-
-def test_who_has_every_word_of_the_question_is_likelier_right() -> None:
-    assert likely([0.6, 0.3], [1.0])[0] > likely([0.6, 0.3], [0.9])[0]
+def test_who_stands_out_and_has_every_word_is_likelier_right_in_a_store_of_any_size() -> None:
+    alone, first, background = likely(0.6)[0], likely(0.6, 0.55)[0], likely(0.6, *[0.3] * 20)[0]
+    assert alone > background > first > likely(0.6, 0.55)[1]
+    assert likely(0.6, *[0.05] * 4)[0] == pytest.approx(likely(0.6, *[0.05] * 400)[0])
+    assert likely(0.6, 0.3, full=1)[0] > likely(0.6, 0.3)[0]
 
 
 def test_what_is_about_the_same_thing_answers_only_as_it_reads() -> None:
-    def read(*odds: float) -> list[float]:
-        return chances(Evidence(basis="read", fits=[0.7, 0.6, 0.5], coverages=[0.5] * 3, words=6, odds=odds))
-
-    unread, yes, no = read(), read(3.0, -3.0), read(-6.0, -6.0)
+    unread, yes, no, whole = (
+        chances(of([0.7, 0.6, 0.5], "read", odds)) for odds in ((), (3.0, -3.0), (-6.0, -6.0), (3.0, -3.0, -3.0))
+    )
     assert unread[0] > yes[0] > 0.8 * unread[0] > 0.2 > no[0]
-    assert yes[2] == pytest.approx(read(3.0, -3.0, -3.0)[2])  # not read: as the worst that was
-
-
-def of(fits: Sequence[float], basis: Basis = "hybrid", odds: Sequence[float] = ()) -> Evidence:
-    return Evidence(basis=basis, fits=fits, coverages=[0.5 for _ in fits], words=6, odds=odds)
+    assert yes[2] == pytest.approx(whole[2])  # not read: as the worst that was
 
 
 def test_a_record_is_no_answer_only_because_its_session_has_one() -> None:
@@ -67,35 +62,23 @@ def test_a_question_is_answered_if_one_stands_out_or_several_fit_well() -> None:
     assert answered(of([])) == 0.0
 
 
+def made(number: int, at: str, *, by: ActorKind = "user", source: Source = "explicit", **hit: Any) -> Hit:
+    record = Record(
+        id=str(number), title="t", body="b", created_at=at, by=Actor(kind=by, name="someone"), source=source
+    )
+    return Hit(**{"record": record, "score": 1.0, "confidence": "fair", "why": {}, "fit": 0.9, **hit})
+
+
 @each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])
 def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chance: float, expected: list[str]) -> None:
-    hits = [replace(made(place, 1.0, "2026-01-01"), chance=chance) for place in range(2)]
+    hits = [made(place, "2026-01-01", chance=chance) for place in range(2)]
     assert [hit.confidence for hit in labelled(hits, "read")] == expected
 
 
-def made(
-    number: int,
-    score: float,
-    at: str,
-    *,
-    kind: str = "fact",
-    by: ActorKind = "user",
-    source: Source = "explicit",
-    fit: float = 0.9,
-    contradicted_by: str = "",
-) -> Hit:
-    by_whom = Actor(kind=by, name="someone")
-    record = Record(id=str(number), kind=kind, title="t", body="b", created_at=at, by=by_whom, source=source)
-    return Hit(record=record, score=score, confidence="fair", why={}, fit=fit, contradicted_by=contradicted_by)
-
-
-def test_of_versions_the_newest_that_was_said_comes_first() -> None:
-    older, newer = made(1, 1.0, "2026-01-01", contradicted_by="2"), made(2, 0.9, "2026-02-01", by="agent")
+def test_of_versions_the_newest_that_was_said_and_fits_as_well_comes_first() -> None:
+    older, newer = made(1, "2026-01-01", contradicted_by="2"), made(2, "2026-02-01", score=0.9, by="agent")
     assert current_first([older, newer]) == [newer, older]
-    concluded = made(2, 0.9, "2026-02-01", by="agent", source="observed")
+    concluded = made(2, "2026-02-01", score=0.9, by="agent", source="observed")
     assert current_first([older, concluded]) == [older, concluded]
-
-
-def test_a_newer_version_that_fits_less_well_stays_where_it_is() -> None:
-    older, newer = made(1, 1.0, "2026-01-01", contradicted_by="2"), made(2, 0.9, "2026-02-01", fit=0.5)
-    assert current_first([older, newer]) == [older, newer]
+    worse = replace(newer, fit=0.5)
+    assert current_first([older, worse]) == [older, worse]

@@ -1,6 +1,5 @@
 """What sessions of several clients come to, told by rule from what their hooks saw."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 from bench.labelled import READER
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
-from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import EXPECTED, Trail, events_of, observations, session
-from tests.rows import WHOLE, each, examples
+from tests.rows import each, examples
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
@@ -41,25 +39,16 @@ def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: st
         assert [word for word in wanted["words"] if word.lower() not in draft.title.lower()] == [], draft.title
         assert draft.fields.get("files_modified", []) == wanted["modified"]
         assert draft.fields.get("files_read", []) == wanted.get("read", draft.fields.get("files_read", []))
-        assert draft.extra.get("commit", "") == wanted.get("commit", "")
-        assert draft.extra.get("agent", "") == wanted.get("agent", "")
+        assert (draft.extra.get("commit", ""), draft.extra.get("agent", "")) == (
+            wanted.get("commit", ""),
+            wanted.get("agent", ""),
+        )
         assert any(wanted.get("error", "") in fact for fact in draft.fields.get("facts", [""]))
-
-
-@each("name", EXPECTED)
-def test_an_observation_can_be_kept_as_it_is_and_is_the_same_each_time(name: str) -> None:
-    hook_events = session(name)
-    found = observations(hook_events, include_open=True)
-    for draft in found:
         check_fields(KINDS["observation"], draft.fields)
-        assert draft.title
-        assert draft.body
-        assert draft.at
         assert draft.fields["type"] in TYPES
-    assert observations(hook_events, include_open=True) == found
-    keys = [draft.extra["trail"] for draft in found]
-    assert len(set(keys)) == len(keys)
-    assert set(keys) <= {one.id for one in hook_events}
+    keys = {draft.extra["trail"] for draft in found}
+    assert (observations(session(name), reader=READER), len(keys)) == (found, len(found))
+    assert keys <= {one.id for one in session(name)}
 
 
 @examples
@@ -79,35 +68,3 @@ def test_sessions_that_run_at_once_are_kept_apart() -> None:
     )
     mixed = [happening for pair in zip(one.events, two.events, strict=True) for happening in pair]
     assert brief(observations(mixed)) == [("feature", "Added a header"), ("feature", "Added a footer")]
-
-
-def test_any_happenings_can_be_read() -> None:
-    chance = random.Random(7)
-    tools = ["Bash", "Edit", "Write", "Read", "apply_patch", "Task", "nope", ""]
-    events = "UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop SessionEnd PreCompact".split()
-    values = [
-        "",
-        "x",
-        "[",
-        "{",
-        "*** Update File: \n",
-        "git commit -m ''",
-        "\n\n",
-        "<memory>",
-        "a" * 5_000,
-        None,
-        3,
-        ["x"],
-    ]
-    for _ in range(300 if WHOLE else 60):
-        told = [
-            HookEvent(
-                id=f"{place:03d}", at="2026-03-02T10:00:00.000Z", event=chance.choice(events), session=chance.choice("ab"),
-                agent=chance.choice(["", "", "x"]), text=str(chance.choice(values)), tool=chance.choice(tools),
-                given={name: chance.choice(values) for name in ("command", "file_path", "input", "description")},
-                result=str(chance.choice(values)), failed=chance.random() < 0.3,
-            )
-            for place in range(12)
-        ]  # fmt: skip
-        for draft in observations(told, include_open=True):
-            check_fields(KINDS["observation"], draft.fields)

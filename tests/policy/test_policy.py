@@ -1,4 +1,4 @@
-"""Secrets, admission and weights: pure functions, judged by examples."""
+"""Secrets, admission, weights, trust, the hot set, retention and the health score: pure functions, judged by examples."""
 
 from tests.policy.scripts import scripts_in
 

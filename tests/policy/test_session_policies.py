@@ -1,5 +1,9 @@
 """What threads, scars, answers, briefs and closings are judged by: every formula with worked values."""
 
+import json
+from itertools import pairwise
+from typing import Any
+
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, messages_in
@@ -25,6 +29,11 @@ def test_an_answer_needs_evidence_somebody_could_check(decision: str, evidence: 
     assert says in problem if says else problem == ""
 
 
+@examples
+def test_lessons_are_recognised_by_cue_or_mark(text: str, severity: str, is_candidate: bool) -> None:
+    assert bool(lesson_cue(text, severity)) == is_candidate
+
+
 def test_a_wording_is_assigned_by_chance_but_stays() -> None:
     given = [variant_of("claude", f"scar-{number}") for number in range(1_000)]
     assert given == [variant_of("claude", f"scar-{number}") for number in range(1_000)]
@@ -32,20 +41,11 @@ def test_a_wording_is_assigned_by_chance_but_stays() -> None:
     assert given != [variant_of("codex", f"scar-{number}") for number in range(1_000)]
 
 
-@examples
-def test_lessons_are_recognised_by_cue_or_mark(text: str, severity: str, is_candidate: bool) -> None:
-    assert bool(lesson_cue(text, severity)) == is_candidate
-
-
-def scar(number: int, *, severity: str = "high", blocking: bool = False, body: str = "") -> Record:
-    fields = {"severity": severity, "counter_arguments": ["a", "b"], "blocking": blocking}
-    fields |= {"verify_with": ["make check"], "must_show": "0 errors"} if blocking else {}
+def scar(number: int, body: str) -> Record:
+    fields: dict[str, Any] = {"severity": "high", "counter_arguments": ["a", "b"], "blocking": number % 2 == 0}
+    fields |= {"verify_with": ["make check"], "must_show": "0 errors"} if fields["blocking"] else {}
     return Record(
-        id=f"01ARZ3NDEKTSV4RRFFQ69G5F{number:02}",
-        kind="scar",
-        title=f"Scar number {number}",
-        body=body or f"Scar number {number}. More about it.",
-        fields=fields,
+        id=f"01ARZ3NDEKTSV4RRFFQ69G5F{number:02}", kind="scar", title=f"Scar {number}", body=body, fields=fields
     )
 
 
@@ -53,7 +53,7 @@ def scar(number: int, *, severity: str = "high", blocking: bool = False, body: s
 @each("form", ["full", "compact", "gate"])
 @each("unit", ["word ", "naïve — ", "漢字", "x"])
 def test_a_brief_never_exceeds_its_budget(budget: int, form: str, unit: str) -> None:
-    found = [scar(number, blocking=number % 2 == 0, body=unit * 400) for number in range(12)]
+    found = [scar(number, unit * 400) for number in range(12)]
     made = brief("deploy " + unit * 30, found, form, budget)
     assert made.tokens == tokens_of(made.text) <= budget
     assert len(made.included) + made.left_out in (len(found), len(found) // 2)
@@ -68,33 +68,26 @@ def test_the_human_must_have_had_time_to_answer(asked: str, answered: str, says:
 
 
 def test_a_transcript_is_read_turn_by_turn() -> None:
-    lines = [
-        '{"type": "user", "message": {"content": "Why does the seed fail?"}}',
-        '{"type": "assistant", "message": {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A table is missing."}]}}',
-        '{"type": "assistant", "message": {"content": [{"type": "thinking", "thinking": "only thought"}]}}',
-        '{"type": "user", "message": {"content": [{"type": "tool_result", "content": "short"}, {"type": "tool_result", "content": "'
-        + "x" * 3_000
-        + '"}]}}',
-        '{"type": "summary"}',
-        "{cut off",
+    thought = {"type": "thinking", "thinking": "hm"}
+    results = [{"type": "tool_result", "content": text} for text in ("short", "x" * 3_000)]
+    said = [
+        ("user", "Why does the seed fail?"),
+        ("assistant", [thought, {"type": "text", "text": "A table is missing."}]),
+        ("assistant", [thought]),
+        ("user", results),
     ]
-    assert messages_in("\n".join(lines), "json") == [
+    lines = [json.dumps({"type": who, "message": {"content": content}}) for who, content in said]
+    assert messages_in("\n".join([*lines, '{"type": "summary"}', "{cut off"]), "json") == [
         "user: Why does the seed fail?",
         "assistant: A table is missing.",
-        "assistant: only thought",
+        "assistant: hm",
         "user: short",
     ]
-    assert messages_in("# Notes", "markdown") == ["# Notes"]
 
 
 def test_chunks_overlap_and_cover_everything() -> None:
     text = " ".join(f"word{number}" for number in range(3_000))
     found = chunks([text])
-    assert all(len(piece) <= CHUNK for piece in found)
-    assert all(
-        found[place + 1][: OVERLAP // 2] in text and found[place][-20:] in found[place + 1]
-        for place in range(len(found) - 1)
-    )
-    assert {word for piece in found for word in piece.split() if word in text} >= {
-        f"word{number}" for number in range(3_000)
-    }
+    assert [len(piece) for piece in found if len(piece) > CHUNK] == []
+    assert all(piece[: OVERLAP // 2] in text and before[-20:] in piece for before, piece in pairwise(found))
+    assert set(" ".join(found).split()) >= set(text.split())

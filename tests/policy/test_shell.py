@@ -13,18 +13,19 @@ from tests.rows import WHOLE, each, is_linear
 ROWS = json.loads(Path(__file__).with_name("shell.json").read_bytes())
 
 
-def pairs(section: str) -> list[tuple[str, str]]:
-    return [(pattern, command) for pattern, commands in ROWS[section].items() for command in commands]
+PAIRS = [
+    (wanted, pattern, command)
+    for wanted in ("matching", "other")
+    for pattern, commands in ROWS[wanted].items()
+    for command in commands
+]
 
 
-@each(("pattern", "command"), pairs("matching"))
-def test_a_command_matches_however_it_is_written(pattern: str, command: str) -> None:
-    assert fires(compiled(pattern) or {}, parse(command))
-
-
-@each(("pattern", "command"), pairs("other"))
-def test_another_command_and_a_mention_do_not_match(pattern: str, command: str) -> None:
-    assert not fires(compiled(pattern) or {}, parse(command))
+@each(("wanted", "pattern", "command"), PAIRS)
+def test_a_command_matches_however_it_is_written_and_another_or_a_mention_does_not(
+    wanted: str, pattern: str, command: str
+) -> None:
+    assert fires(compiled(pattern) or {}, parse(command)) == (wanted == "matching")
 
 
 @each(("command", "paths"), ROWS["writing"].items())

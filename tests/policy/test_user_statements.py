@@ -1,8 +1,5 @@
 """What a user states for good in a prompt, and whether a prompt objects to the answer before it."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
 from bench.labelled import READER, SPLITS
 from holdfast.policy.language.reading import SentenceReader
@@ -47,10 +44,3 @@ def test_an_objection_is_told_from_going_on(prompt: str, expected: str) -> None:
 
 def test_without_a_classifier_only_explicit_markers_count() -> None:
     assert stated("we never mock the database here", "", SentenceReader()) == []
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.text(max_size=400))
-def test_any_text_can_be_read(text: str) -> None:
-    for said in said_in(text):
-        assert said.text

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -53,13 +54,14 @@ def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> It
         closing(open_store(SQLite(far / "holdfast.db"))) as other,
     ):
         yield _sound(store)
-        yield _acknowledged(store, lines)
-        yield _arrived(store, lines)
+        yield _kept(store, lines, "ack", "no acknowledged write lost")
+        yield _kept(store, lines, "far", "what another machine shared arrived")
         yield _doubles(store, lines)
         yield _replay(store)
         yield _converged(store, other)
-        yield _heard(store, lines)
-        yield _judged(store, lines)
+        prompts, verdicts = (_texts(store, sql) for sql in (_PROMPTS, _VERDICTS))
+        yield _once(prompts, lines, "heard", "what hooks took is in the trail once")
+        yield _once(verdicts, lines, "judged", "what the viewer took is kept once")
         yield _caps(store, home)
     yield _only_typed(lines)
     yield _flat(lines, "server")
@@ -93,27 +95,34 @@ def _sound(store: Store) -> Finding:
     return Finding("pages sound", not damage, "; ".join(damage) or f"{store.last_seq()} events numbered")
 
 
-def _acknowledged(store: Store, lines: list[dict[str, Any]]) -> Finding:
-    acks = {line["ack"] for line in lines if "ack" in line}
+def _kept(store: Store, lines: list[dict[str, Any]], word: str, name: str) -> Finding:
+    acks = {line[word] for line in lines if word in line}
     lost = acks - store.events_with(acks).keys()
-    return Finding("no acknowledged write lost", bool(acks) and not lost, f"{len(acks)} acknowledged, {len(lost)} lost")
+    return Finding(name, bool(acks) and not lost, f"{len(acks)} acknowledged, {len(lost)} lost")
 
 
-def _arrived(store: Store, lines: list[dict[str, Any]]) -> Finding:
-    acks = {line["far"] for line in lines if "far" in line}
-    lost = acks - store.events_with(acks).keys()
-    return Finding("what another machine shared arrived", not lost, f"{len(acks)} written there, {len(lost)} missing")
+_RECORDED = "select json_extract(data, '$.body') from events where verb = 'recorded'"
+_PROMPTS = "select json_extract(doc, '$.text') from trail where event = 'UserPromptSubmit'"
+_VERDICTS = "select json_extract(data, '$.note') from events where verb = 'verified'"
+
+
+def _texts(store: Store, sql: str) -> list[str]:
+    return [str(row[0] or "") for row in store.db.query(sql)]
 
 
 def _doubles(store: Store, lines: list[dict[str, Any]]) -> Finding:
     twice = store.db.query("select about from events where verb = 'recorded' group by about having count(*) > 1")
-    bodies = [json.loads(row[0]).get("body", "")[:16] for row in store.db.query(_RECORDED)]
+    bodies = [body[:16] for body in _texts(store, _RECORDED)]
     ours = {line["body"][:16] for line in lines if "body" in line}
     again = len([body for body in bodies if body in ours]) - len(ours & set(bodies))
     return Finding("no duplicate", not twice and not again, f"{len(bodies)} recorded, {len(twice) + again} twice")
 
 
-_RECORDED = "select data from events where verb = 'recorded'"
+def _once(texts: list[str], lines: list[dict[str, Any]], word: str, name: str) -> Finding:
+    taken = [line[word] for line in lines if word in line]
+    kept = [text[: max(map(len, taken), default=0)] for text in texts]
+    lost, twice = set(taken) - set(kept), len(kept) - len(set(kept))
+    return Finding(name, bool(taken) and not lost and not twice, f"{len(taken)} taken, {len(lost)} lost, {twice} twice")
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
@@ -143,27 +152,6 @@ def _team(store: Store) -> dict[str, tuple[str, str, str]]:
     return {record.id: (record.state, record.body, record.head) for record in found}
 
 
-def _heard(store: Store, lines: list[dict[str, Any]]) -> Finding:
-    heard = [line["heard"] for line in lines if "heard" in line]
-    told = [
-        json.loads(row[0])["text"][:16]
-        for row in store.db.query("select doc from trail where event = 'UserPromptSubmit'")
-    ]
-    lost, twice = set(heard) - set(told), len(told) - len(set(told))
-    said = f"{len(heard)} prompts, {len(lost)} lost, {twice} twice"
-    return Finding("what hooks took is in the trail once", bool(heard) and not lost and not twice, said)
-
-
-def _judged(store: Store, lines: list[dict[str, Any]]) -> Finding:
-    judged = [line["judged"] for line in lines if "judged" in line]
-    kept = [
-        json.loads(row[0]).get("note", "") for row in store.db.query("select data from events where verb = 'verified'")
-    ]
-    lost, twice = set(judged) - set(kept), len(kept) - len(set(kept))
-    said = f"{len(judged)} verdicts, {len(lost)} lost, {twice} twice"
-    return Finding("what the viewer took is kept once", bool(judged) and not lost and not twice, said)
-
-
 def _caps(store: Store, home: Path) -> Finding:
     hook_events, waiting = trail.size(store)
     sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
@@ -180,11 +168,7 @@ def _only_typed(lines: list[dict[str, Any]]) -> Finding:
     bad = [line for line in lines if "bad" in line]
     for line in bad[:5]:
         print(line["role"], line["bad"], file=sys.stderr)
-    typed: dict[str, int] = {}
-    for line in lines:
-        if "typed" in line:
-            key = str(line["typed"])[:30]
-            typed[key] = typed.get(key, 0) + 1
+    typed = dict(Counter(str(line["typed"])[:30] for line in lines if "typed" in line))
     return Finding("nothing but typed errors", not bad, f"{len(bad)} others; {typed}")
 
 

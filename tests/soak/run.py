@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,22 +30,17 @@ POOR = 400_000  # bytes a file may have for an agent whose disk is full
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 10  # times as long as asked for: a slow machine needs longer until everybody had a turn
 TURNS = {"ack": 1, "far": 1, "heard": 1, "judged": 1, "streamed": 1, "page": 8, "server": 12, "viewer": 12}
-# Role, guise, how many at once. Those named steady are never harmed.
-CAST = (
-    ("agent", "plain", 1),
-    ("agent", "clock", 1),
-    ("agent", "poor", 1),
-    ("served", "plain", 1),
-    ("served", "steady", 1),
-    ("hooks", "plain", 1),
-    ("cli", "plain", 1),
-    ("sync", "plain", 1),
-    ("afar", "plain", 1),
-    ("older", "plain", 1),
-    ("reader", "plain", 1),
-    ("viewer", "plain", 1),
-    ("viewer", "steady", 1),
-)
+# Who plays: a role, or a role and its guise. Those named steady are never harmed.
+CAST = "agent agent/clock agent/poor served served/steady hooks cli sync afar older reader viewer viewer/steady".split()
+SETTINGS = {
+    "HOLDFAST_EMBEDDER": "none",
+    "HOLDFAST_PROJECT": PROJECT,
+    "HOLDFAST_STARTERS": "false",
+    "HOLDFAST_QUARANTINE": "off",  # it turns away what a clock weeks ahead wrote, and all of that must converge here
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{who}_EMAIL": "ada@example.org" for who in ("AUTHOR", "COMMITTER")},
+}
 # A read-only file system for one process: its own mounts, where the system lets a user have them.
 READ_ONLY = ["unshare", "-rm", "sh", "-c"]
 _MOUNT = 'mount --bind "$HOLDFAST_HOME" "$HOLDFAST_HOME" && mount -o remount,ro,bind "$HOLDFAST_HOME" && exec "$@"'
@@ -58,44 +54,20 @@ class Soak:
     chance: random.Random
     marker: str = field(default_factory=lambda: uuid4().hex)
     done: Counter[str] = field(default_factory=Counter)
-    players: dict[tuple[str, str, int], "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    players: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
-    @property
-    def home(self) -> Path:
-        """The store everybody shares."""
-        return self.folder / "store"
-
-    @property
-    def far(self) -> Path:
-        """The store of the other machine."""
-        return self.folder / "far"
-
-    @property
-    def stop(self) -> Path:
-        """The file whose presence ends the play."""
-        return self.folder / "stop"
+    def __post_init__(self) -> None:
+        self.home, self.far = (
+            self.folder / "store",
+            self.folder / "far",
+        )  # the store everybody shares, another machine's
+        self.stop = self.folder / "stop"  # the file whose presence ends the play
 
     def environment(self, *, far: bool = False) -> dict[str, str]:
         """Give the variables a player runs with."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_", "GIT_"))}
-        return (
-            kept
-            | {
-                "SOAK_MARKER": self.marker,
-                "HOME": str(self.folder),
-                "PYTHONPATH": str(ROOT),
-                "HOLDFAST_HOME": str(self.far if far else self.home),
-                "HOLDFAST_EMBEDDER": "none",
-                "HOLDFAST_PROJECT": PROJECT,
-                "HOLDFAST_STARTERS": "false",
-                "HOLDFAST_QUARANTINE": "off",  # it turns away what a clock weeks ahead wrote, and all of that must converge here
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_AUTHOR_NAME": "Ada",
-                "GIT_AUTHOR_EMAIL": "ada@example.org",
-                "GIT_COMMITTER_NAME": "Ada",
-                "GIT_COMMITTER_EMAIL": "ada@example.org",
-            }
-        )
+        ours = {"HOME": self.folder, "HOLDFAST_HOME": self.far if far else self.home, "PYTHONPATH": ROOT}
+        return kept | {name: str(path) for name, path in ours.items()} | {**SETTINGS, "SOAK_MARKER": self.marker}
 
     def holdfast(self, *command: str, far: bool = False) -> "subprocess.CompletedProcess[str]":
         """Run a command between the acts."""
@@ -166,30 +138,24 @@ def _everybody_had_a_turn(play: Soak) -> bool:
 
 
 def _keep_playing(play: Soak) -> None:
-    for role, guise, count in CAST:
-        for number in range(count):
-            key = (role, guise, number)
-            if key in play.players and play.players[key].poll() is None:
-                continue
-            if role == "reader" and not _may_mount():
-                play.done["read-only disk: not possible here"] = 1
-                continue
-            if role == "reader" and play.chance.random() > 0.1:
-                continue
-            play.players[key] = _started(play, role, guise)
-            play.done[f"{role} started" + (f" ({guise})" if guise != "plain" else "")] += 1
+    for player in CAST:
+        if player in play.players and play.players[player].poll() is None:
+            continue
+        if player == "reader" and not _may_mount():
+            play.done["read-only disk: not possible here"] = 1
+        elif player != "reader" or play.chance.random() <= 0.1:
+            play.players[player] = _started(play, *player.partition("/")[::2])
+            play.done[f"{player} started"] += 1
 
 
 def _started(play: Soak, role: str, guise: str) -> "subprocess.Popen[bytes]":
     far = role == "afar"
     log = play.folder / "logs" / f"{role}-{guise}-{uuid4().hex[:8]}.jsonl"
     command = [sys.executable, "-m", "tests.soak.actors", role, str(log), str(play.stop), guise]
-    if role == "reader":
-        command = [*READ_ONLY, _MOUNT, "sh", *command]
     environment = play.environment(far=far) | ({"SOAK_STEADY": "1"} if guise == "steady" else {})
     with (play.folder / "logs" / "errors.txt").open("ab") as errors:
         return subprocess.Popen(
-            command,
+            [*READ_ONLY, _MOUNT, "sh", *command] if role == "reader" else command,
             cwd=play.folder / ("there" if far else "here"),
             env=environment,
             stderr=errors,
@@ -203,33 +169,26 @@ def _poor() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (POOR, POOR))
 
 
-_can_mount: list[bool] = []
-
-
+@cache
 def _may_mount() -> bool:
     """Tell whether this system lets a process have mounts of its own."""
-    if not _can_mount:
-        found = shutil.which("unshare")
-        tried = found and subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
-        _can_mount.append(bool(tried))
-    return _can_mount[0]
+    tried = ["unshare", "-rm", "true"]
+    return bool(shutil.which("unshare")) and subprocess.run(tried, capture_output=True, check=False).returncode == 0
 
 
 def _victim(play: Soak) -> int | None:
     """Choose any process of the play, down to hooks, workers and servers; git's own are git's matter."""
-    steady = {key for key in play.players if key[1] == "steady"}
-    spared = {play.players[key].pid for key in steady}
+    spared = {process.pid for player, process in play.players.items() if player.endswith("/steady")}
     found = [pid for pid, command in processes(play.marker).items() if pid not in spared and _may_die(pid, command)]
     return play.chance.choice(found) if found else None
 
 
 def _may_die(pid: int, command: str) -> bool:
-    if "python" not in command.split(" ", maxsplit=1)[0]:
-        return False
     try:
-        return b"SOAK_STEADY=1" not in Path(f"/proc/{pid}/environ").read_bytes()
+        is_steady = b"SOAK_STEADY=1" in Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
+    return "python" in command.split(" ", maxsplit=1)[0] and not is_steady
 
 
 def _signal(pid: int, number: int) -> None:
@@ -269,10 +228,9 @@ def _logged(play: Soak) -> list[dict[str, Any]]:
 
 def _lines(play: Soak) -> list[dict[str, Any]]:
     found = _logged(play)
-    play.done["full disk (files limited to 400 kB) said"] = sum(line.get("typed") == "store_full" for line in found)
-    play.done["read-only disk (a mount of its own) said"] = sum(
-        line.get("typed") == "store_unwritable" for line in found
-    )
+    typed = Counter(line.get("typed") for line in found)
+    play.done["full disk (files limited to 400 kB) said"] = typed["store_full"]
+    play.done["read-only disk (a mount of its own) said"] = typed["store_unwritable"]
     play.done["older release refused"] = sum("refused" in line for line in found)
     play.done["viewer: pages shown"] = sum("page" in line for line in found)
     play.done["viewer: happenings streamed"] = sum(line.get("streamed", 0) for line in found)

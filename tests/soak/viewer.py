@@ -12,28 +12,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
 
 Say = Callable[..., None]
-PAGES = (
-    "/",
-    "/memories",
-    "/memories?q=deploy+cache+retry",
-    "/sessions",
-    "/threads",
-    "/scars",
-    "/graph",
-    "/review",
-    "/insights/plots",
-    "/projects",
-    "/api/stream?limit=50",
-    "/api/recall?q=ledger+quota",
-    "/api/health",
-    "/api/search?query=lock+mirror",
-)
+PAGES = """/ /memories /memories?q=deploy+cache+retry /sessions /threads /scars /graph /review /insights/plots /projects
+    /api/stream?limit=50 /api/recall?q=ledger+quota /api/health /api/search?query=lock+mirror""".split()
 LISTED = "/api/records?limit=50"
 PATIENCE = 120  # seconds: it may be stopped for a while on a busy machine
 BUSY = 503  # the store said why, in words of ours
@@ -92,24 +78,19 @@ def _turn(say: Say, chance: random.Random, seat: Seat, server: "subprocess.Popen
     try:
         status, told = seat.ask(path)
         _noted(say, path, status, told)
-        if status == 200 and path == LISTED:
-            _judge(say, chance, seat, json.loads(told)["records"])
+        if status == 200 and path == LISTED and (records := json.loads(told)["records"]):
+            note = f"seen {chance.getrandbits(64):016x}"
+            path = f"/api/records/{chance.choice(records)['id']}/verify"
+            status, told = seat.ask(path, {"note": note})
+            _noted(say, path, status, told)
+            if status == 200:
+                say(judged=note)
     except (OSError, HTTPException) as problem:
-        if _is_gone(server):
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=5)
             return False
         say(bad=f"{path} got no answer: {problem!r}", role="viewer")
     return True
-
-
-def _judge(say: Say, chance: random.Random, seat: Seat, records: list[dict[str, Any]]) -> None:
-    if not records:
-        return
-    note = f"seen {chance.getrandbits(64):016x}"
-    path = f"/api/records/{chance.choice(records)['id']}/verify"
-    status, told = seat.ask(path, {"note": note})
-    _noted(say, path, status, told)
-    if status == 200:
-        say(judged=note)
 
 
 def _noted(say: Say, path: str, status: int, told: str) -> None:
@@ -119,13 +100,6 @@ def _noted(say: Say, path: str, status: int, told: str) -> None:
         say(bad=f"{path} was answered with {status}: {told[:500]}", role="viewer")
     else:
         say(page=path)
-
-
-def _is_gone(server: "subprocess.Popen[str]") -> bool:
-    try:
-        return server.wait(timeout=5) is not None
-    except subprocess.TimeoutExpired:
-        return False
 
 
 def _terminal(say: Say, server: "subprocess.Popen[str]") -> None:
