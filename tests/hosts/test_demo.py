@@ -112,7 +112,7 @@ def test_threads_are_in_every_stage_and_some_suggestions_were_turned_down(demo: 
 
 
 def test_what_contradicts_each_other_is_found_and_little_else(story: Story, demo: Memory) -> None:
-    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100).found}
+    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100)["found"]}
     real = {(older, newer) for _, older, newer in story.told["turn"]}
     assert len(found & real) >= 13
     assert len(found - real) <= 4

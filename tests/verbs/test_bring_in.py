@@ -202,7 +202,7 @@ def test_an_import_cut_short_can_be_repeated(memory: Memory, tmp_path: Path, tim
     lines = list(export(memory))
     other = make_memory(tmp_path / "other", time)
     refused(Invalid, import_lines, other, [*lines[:2], lines[2][:40]], says="Line 3")
-    assert import_lines(other, lines).events == 3
+    assert import_lines(other, lines)["events"] == 3
     assert list(export(other)) == lines
     other.close()
 

@@ -89,12 +89,12 @@ def test_the_allowance_of_a_day_is_never_exceeded_and_comes_back_the_next_day(
         for place in range(10):
             found = derive(memory, work(f"s{place}"))
             asked += isinstance(found.observer, Observed)
-            assert observer_status(memory).spent <= 5_000
+            assert observer_status(memory)["spent"] <= 5_000
             assert len(found.observations) == 1
         assert found.observer == NotAsked(why="over budget")
         assert 0 < asked < 10
         assert len(stub.asked) == asked
-        assert observer_status(memory).spent == 400 * asked
+        assert observer_status(memory)["spent"] == 400 * asked
         time.pass_days(1)
         assert isinstance(derive(memory, work("later")).observer, Observed)
 
@@ -125,9 +125,9 @@ def test_the_wait_doubles_with_each_failure_survives_a_restart_and_ends_somewher
         with watched(tmp_path, time, AnthropicObserver(stub.url, "", "k")) as memory:
             began = time.now
             derive(memory, work(f"s{place}"))
-            until = observer_status(memory).waiting_until
+            until = observer_status(memory)["waiting_until"]
             assert derive(memory, work(f"t{place}")).observer == NotAsked(why="waiting")
-            while observer_status(memory).waiting_until == until:
+            while observer_status(memory)["waiting_until"] == until:
                 time.now += 60
             pauses.append(time.now - began)
     assert pauses[:4] == [60, 120, 240, 480]
@@ -144,4 +144,4 @@ def test_an_observer_that_is_set_up_wrongly_keeps_nobody_from_their_memory(memor
     said = f"There is no mode nope. {InvalidConfig.remedy}"
     assert found.observer == Rejected(said=said)
     assert len(found.observations) == 1
-    assert observer_status(memory).problem == said
+    assert observer_status(memory)["problem"] == said

@@ -129,6 +129,5 @@ def test_insight_needs_some_sessions(process: Open) -> None:
         close(memory, close_type="quick")
     memory, opening = start(memory)
     insight = some(opening.insight)
-    assert (insight.sessions, insight.shown, insight.heeded) == (6, 5, 0.0)
-    assert insight.blind_spot is not None
-    assert insight.blind_spot.id == scar.id
+    assert (insight["sessions"], insight["shown"], insight["heeded"]) == (6, 5, 0.0)
+    assert insight["blind_spot"].id == scar.id

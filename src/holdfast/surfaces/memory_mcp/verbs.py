@@ -195,17 +195,17 @@ def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
 
 def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -> list[tuple[Any, ...]]:
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
-    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash.strength >= least][:limit]
-    known = vitals_by_id(memory, [reference, *(clash.record.id for clash in clashes)])
+    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash["strength"] >= least][:limit]
+    known = vitals_by_id(memory, [reference, *(clash["record"].id for clash in clashes)])
     marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
-    ids = [clash.record.id for clash in clashes]
+    ids = [clash["record"].id for clash in clashes]
     rows = [{"one": known[reference], "other": known[id_], "marked": id_ in marked} for id_ in ids]
     return list(zip(rows, clashes, strict=True))
 
 
 def marked(memory: Memory, disputes: Sequence[contradictions.Dispute] | None = None) -> list[Plain]:
     """Return the pairs of memories marked as contradicting each other."""
-    pairs = contradictions.open_contradictions(memory).found if disputes is None else disputes
+    pairs = contradictions.open_contradictions(memory)["found"] if disputes is None else disputes
     known = vitals_by_id(memory, [record.id for dispute in pairs for record in (dispute.older, dispute.newer)])
     rows = list[Plain]()
     for dispute in pairs:
@@ -313,7 +313,7 @@ def run_mining(memory: Memory) -> Plain:
 def mining_status(memory: Memory) -> Plain:
     """Return the state of mining."""
     candidates, recent = mining.mined(memory), mining.outputs_logged(memory, days=1)
-    ready = sum(candidate.occurrences >= ENOUGH for candidate in candidates)
+    ready = sum(candidate["occurrences"] >= ENOUGH for candidate in candidates)
     return {"status": mining.output_status(memory), "ready": ready, "recent": recent, "first": candidates[:10]}
 
 
@@ -333,7 +333,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
 def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = "") -> list[Record]:
     """Reject the mined candidates that are listed, and those whose sort has the prefix."""
     rejected = mining.reject(memory, references) if references else []
-    offered = [candidate.record for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
+    offered = [candidate["record"] for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
     alike = [record.id for record in offered if sort_of(record).startswith(prefix)]
     return rejected + (mining.reject(memory, alike) if alike else [])
 
@@ -363,9 +363,9 @@ def db_maintenance(memory: Memory) -> Plain:
 
 def cleanup(memory: Memory) -> Plain:
     """Retire memories whose retention ended; they can be restored."""
-    before = mining.output_status(memory).waiting
+    before = mining.output_status(memory)["waiting"]
     done = doctor.maintain(memory)
-    expired = max(0, before - mining.output_status(memory).waiting)
+    expired = max(0, before - mining.output_status(memory)["waiting"])
     return {"done": done, "expired": expired, "types": dict(Counter(map(types.type_of, done["retired"])))}
 
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from holdfast.engine.raw import counters
-from holdfast.engine.raw.counters import Failure
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.ids import instant
 from holdfast.model.observer import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
@@ -17,7 +16,7 @@ from holdfast.policy.activity.observer_reply import Malformed
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.secrets.find import mask_secrets
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 
 TOKENS, CALLS, WAIT = "observer.tokens", "observer.calls", "observer.wait"
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 60.0, 6 * 3600.0, 24 * 3600.0
@@ -42,22 +41,6 @@ class NotAsked:
 
 
 Observation = Observed | NotAsked | Malformed | RateLimited | TimedOut | Declined | Rejected | Unreachable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObserverStatus:
-    """The observer's settings, today's spending, and recent failures."""
-
-    observer: str
-    model: str
-    mode: str
-    daily_tokens: int
-    spent: int
-    left: int
-    calls: int
-    problem: str = ""
-    waiting_until: str = ""
-    failures: tuple[Failure, ...] = ()
 
 
 def observe(
@@ -99,22 +82,22 @@ def observe(
     return _noted(memory, Observed(drafts=tuple(drafts), summary=written, tokens=used))
 
 
-def observer_status(memory: Memory) -> ObserverStatus:
+def observer_status(memory: Memory) -> Report:
     """Return the observer's settings, today's spending, and what went wrong."""
     observing, now, store, config = _observing(memory), memory.clock.now(), memory.store, memory.config
     most, spent, until = config.observer_daily_tokens, counters.spent(store, TOKENS, now), _waited(memory)[0]
-    return ObserverStatus(
-        observer=config.observer,
-        model=observing.observer.model if isinstance(observing, Observing) else config.observer_model,
-        mode=config.mode,
-        problem=observing.said if isinstance(observing, Rejected) and config.observer != "none" else "",
-        daily_tokens=most,
-        spent=spent,
-        left=max(0, most - spent),
-        calls=counters.spent(store, CALLS, now),
-        waiting_until=until if until > now else "",
-        failures=tuple(failure for failure in counters.failures(store) if failure.name == "observer"),
-    )
+    return {
+        "observer": config.observer,
+        "model": observing.observer.model if isinstance(observing, Observing) else config.observer_model,
+        "mode": config.mode,
+        "daily_tokens": most,
+        "spent": spent,
+        "left": max(0, most - spent),
+        "calls": counters.spent(store, CALLS, now),
+        "problem": observing.said if isinstance(observing, Rejected) and config.observer != "none" else "",
+        "waiting_until": until if until > now else "",
+        "failures": [failure for failure in counters.failures(store) if failure.name == "observer"],
+    }
 
 
 def _observing(memory: Memory) -> Observing | Rejected:
