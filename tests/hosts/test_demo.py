@@ -123,7 +123,7 @@ def test_what_is_said_twice_is_proposed_for_merging(story: Story, memory: Memory
         for text in twin:
             memory.commit([draft_event(memory, Draft(body=text, project=memory.project))])
     compare(memory)
-    assert len(proposals(memory).found) >= 8
+    assert len(proposals(memory)["found"]) >= 8
 
 
 def test_health_has_something_to_say(demo: Memory) -> None:

@@ -175,7 +175,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
                 done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
                 if log_output(project_memory, answers, session):  # each answer once
-                    done.mined += len(mine_outputs(project_memory).offered)
+                    done.mined += len(mine_outputs(project_memory)["offered"])
         except StoreError:
             raise
         except Exception as problem:  # the outermost loop of a host: a failing session must not stop the others

@@ -306,8 +306,8 @@ def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
 def run_mining(memory: Memory) -> Plain:
     """Mine the output logged since the last run."""
     run = mining.mine_outputs(memory)
-    fresh = sum(record.revision <= 2 for record in (*run.offered, *run.approved))
-    return {"run": run, "new": fresh, "updated": max(0, run.counted - fresh), "approved": len(run.approved)}
+    fresh = sum(record.revision <= 2 for record in (*run["offered"], *run["approved"]))
+    return {"run": run, "new": fresh, "updated": max(0, run["counted"] - fresh), "approved": len(run["approved"])}
 
 
 def mining_status(memory: Memory) -> Plain:
@@ -346,7 +346,7 @@ def sort_of(record: Record) -> str:
 def consolidation(memory: Memory, memory_type: str = "", dry_run: bool = True) -> Plain:
     """Return which near-duplicates could be merged; without `dry_run` merge them. The originals stay, retired."""
     proposals = consolidate.duplicates(memory)
-    chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(types.type_of, proposal.sources))]
+    chosen = [proposal for proposal in proposals["found"] if memory_type in ("", *map(types.type_of, proposal.sources))]
     merged = [] if dry_run else [consolidate.consolidate(memory, proposal) for proposal in chosen]
     inside = sum(len(proposal.sources) for proposal in chosen)
     gone, total = inside - len(chosen), memory.store.size((memory.here,))

@@ -1,7 +1,6 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from holdfast.engine.raw import outputs
@@ -30,17 +29,6 @@ _KINDS = {"decision": "decision", "command": "reference", "api_endpoint": "refer
 _KINDS |= dict.fromkeys(("explanation", "insight"), "learning")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """Result of mining: outputs read, findings, those counted, and records now pending or approved by rule."""
-
-    outputs: int = 0
-    found: int = 0
-    counted: int = 0
-    offered: tuple[Record, ...] = ()
-    approved: tuple[Record, ...] = ()
-
-
 def log_output(memory: Memory, text: str, session: str = "") -> int:
     """Store what a session wrote for mining, with credentials masked; return the number of characters stored."""
     # Private spans go first: half of one would not be recognized.
@@ -58,8 +46,11 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     return len(body)
 
 
-def mine_outputs(memory: Memory) -> Run:
-    """Count what this project's new output says, and offer what is clear or recurred often enough."""
+def mine_outputs(memory: Memory) -> Report:
+    """Count what this project's new output says, and offer what is clear or recurred often enough.
+
+    Returns the outputs read, findings, those counted, and the records that are pending or approved by rule now.
+    """
     store, project = memory.store, memory.here
     read, found, counted = 0, 0, 0
     while output := outputs.next_unmined(store, project):
@@ -81,8 +72,8 @@ def mine_outputs(memory: Memory) -> Run:
                 offered[record.state].append(record)
     for record in offered["active"]:
         promote(memory, record.id, why="mined_approved")
-    pending, approved = map(tuple, (offered["pending"], offered["active"]))
-    return Run(outputs=read, found=found, counted=counted, offered=pending, approved=approved)
+    run = {"outputs": read, "found": found, "counted": counted}
+    return run | {"offered": offered["pending"], "approved": offered["active"]}
 
 
 def mined(memory: Memory, *, limit: int = 50) -> list[Report]:

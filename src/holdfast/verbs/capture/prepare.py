@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +60,12 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: Mapp
         "worktree": memory.checkout.origin().worktree,
         "made_from": {
             "changes": listed,
-            "files": {**watched, **{path: cited.state for path, cited in brief.cited.items()}},
-            "cited": {path: list(cited.ids) for path, cited in brief.cited.items()},
+            "files": {**watched, **{path: state for path, (state, _) in brief.cited.items()}},
+            "cited": {path: list(ids) for path, (_, ids) in brief.cited.items()},
             "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
         },
         "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
-        "left_off": [asdict(left) for left in brief.left_off],
+        "left_off": list(brief.left_off),
         "triggers": _triggers(memory),
         "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
         "files": _files(memory) if config.inject == "full" else {},

@@ -63,15 +63,6 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
-    """What was masked in one database (rows by table, records made by rules) and which records were left."""
-
-    rows: Mapping[str, int]
-    masked: tuple[str, ...]
-    said_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
     """A copy of the store: whether it contains what was erased, what was done about it, and what went wrong."""
 
@@ -164,8 +155,13 @@ def forget_prepared(memory: Memory) -> int:
         return _drop_prepared(memory.store.folder, is_outdated)
 
 
-def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swept:
-    """Remove erased memories and quotes of them from one database; `erasures` are the events that erased them."""
+def sweep_store(
+    store: Store, erasures: Sequence[Event], eraser: Eraser
+) -> tuple[Mapping[str, int], list[str], list[str]]:
+    """Remove erased memories and quotes of them from one database; `erasures` are the events that erased them.
+
+    Returns what was masked (rows by table, records made by rules), and which records were left.
+    """
     ids = {event.about for event in erasures}
     unknown = [event for event in erasures if not _is_erased(store, event.about) and store.all_about(event.about)]
     if unknown:
@@ -186,7 +182,7 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
                 others.append(event.about)
         store.put_again(changed)
     quoted = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
-    return Swept(rows=rows, masked=tuple(quoted), said_by=tuple(dict.fromkeys(others)))
+    return rows, list(quoted), others
 
 
 def _sweep(memory: Memory, gone: Remains) -> Erased:
@@ -215,7 +211,7 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         reached["unfinished file"] = _drop_leftovers(memory)
         with memory.store.transaction():
             swept = [sweep_store(memory.store, erasures, eraser)]
-            redacted = redactions(memory, swept[0].masked, "it quoted an erased memory")
+            redacted = redactions(memory, swept[0][1], "it quoted an erased memory")
             memory.store.commit([memory.signed(event) for event in redacted])
         swept += [sweep_store(store, erasures, eraser) for store in siblings]
         emptied = [store.forget_deleted() for store in (memory.store, *siblings)]
@@ -235,14 +231,14 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
     ]
     copies = memory.copies(updates, is_outdated) if memory.copies else Scrubbed()
     reached.update(copies.reached)
-    for sweep in swept:
-        reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in sweep.rows.items()})
-        reached["memory that quoted it"] += len(sweep.masked)
+    for rows, masked, _ in swept:
+        reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in rows.items()})
+        reached["memory that quoted it"] += len(masked)
     return Erased(
         ids=ids,
         reached={name: count for name, count in reached.items() if count},
         files=copies.files,
-        said_by=tuple(dict.fromkeys(about for sweep in swept for about in sweep.said_by)),
+        said_by=tuple(dict.fromkeys(about for _, _, left in swept for about in left)),
         not_reached=(*unopened, *copies.not_reached, *_out_of_reach(memory, emptied=all(emptied))),
         texts=texts,
     )

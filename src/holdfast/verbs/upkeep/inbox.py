@@ -263,10 +263,11 @@ def _disputed(memory: Memory) -> Iterator[Item]:
 
 def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
     groups, items, why = proposals(memory, limit=end), list[Item](), "they say nearly the same"
-    for group in groups.found[start:]:
+    for group in groups["found"][start:]:
         *others, newest = group.sources
         items.append(Item(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text))
-    return Waiting(total=len(groups.found) + groups.more, items=tuple(items), not_looked_at=groups.waiting)
+    total = len(groups["found"]) + groups["more"]
+    return Waiting(total=total, items=tuple(items), not_looked_at=groups["waiting"])
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
