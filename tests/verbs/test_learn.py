@@ -13,7 +13,7 @@ from holdfast.adapters.git import GitHistory
 from holdfast.model.errors import Invalid
 from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
-from holdfast.verbs.capture.learn import Learned, learn
+from holdfast.verbs.capture.learn import learn
 from holdfast.verbs.memory import Memory
 from tests.conftest import ran
 from tests.rows import examples, refused
@@ -53,7 +53,7 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "repo")
 
 
-def learned(script: Script, **given: Any) -> Learned:
+def learned(script: Script, **given: Any) -> dict[str, Any]:
     return learn(script.memory, GitHistory(script.request.getfixturevalue("repository").folder), **given)
 
 

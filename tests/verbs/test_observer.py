@@ -14,8 +14,7 @@ from holdfast.engine.store import open_store
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Observer, Observing, Rejected
 from holdfast.model.trail import HookEvent
-from holdfast.verbs.capture.derive import Derived, derive, summarise
-from holdfast.verbs.capture.observer import NotAsked, Observed, observer_status
+from holdfast.verbs.capture.derive import Derived, NotAsked, Observed, derive, observer_status, summarise
 from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory

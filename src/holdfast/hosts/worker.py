@@ -24,9 +24,8 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture import trail
-from holdfast.verbs.capture.derive import derive, summarise
+from holdfast.verbs.capture.derive import Observed, derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
-from holdfast.verbs.capture.observer import Observed
 from holdfast.verbs.capture.prepare import write_handover
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync

@@ -154,7 +154,13 @@ def report(form: str, change: Report, base: str) -> str:
     }
     places = [(item, *place_of(item)) for item in change["broken"]]
     records = {record.id: record for record in (*change["checked"], *(item.record for item in change["broken"]))}
-    named = {"change": change, "base": base, "summary": _summary(change, base), "version": __version__, "rule": RULE}
+    named: Report = {
+        "change": change,
+        "base": base,
+        "summary": _summary(change, base),
+        "version": __version__,
+        "rule": RULE,
+    }
     failed = {item.record.id: (item, file, line) for item, file, line in places}
     named |= {"remedy": REMEDY, "places": places, "failed": failed, "records": list(records.values())}
     text = templates.get_template(f"{form}.jinja").render(named)

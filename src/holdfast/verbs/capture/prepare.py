@@ -17,7 +17,7 @@ from holdfast.model.text import shorten, texts_of
 from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive
-from holdfast.policy.sessions.plan_brief import is_blocking
+from holdfast.policy.sessions.plan_brief import is_blocking, severity_of
 from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of, warning_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
@@ -33,7 +33,6 @@ STRUCTURE = frozenset(
     "src lib app apps bin test tests spec specs docs doc main index init core common shared utils helpers package packages "
     "module modules public static assets build dist scripts tools config file files code project python".split()
 )
-_SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 def prepare(
@@ -61,7 +60,7 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: Mapp
         "made_from": {
             "changes": listed,
             "files": {**watched, **{path: state for path, (state, _) in brief.cited.items()}},
-            "cited": {path: list(ids) for path, (_, ids) in brief.cited.items()},
+            "cited": {path: ids for path, (_, ids) in brief.cited.items()},
             "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
         },
         "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
@@ -169,7 +168,7 @@ def _scars(memory: Memory) -> list[Record]:
 
 
 def _severity(record: Record) -> tuple[bool, int, str]:
-    return not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id
+    return not is_blocking(record), severity_of(record), record.id
 
 
 def _replace(file: Path, text: str) -> None:

@@ -11,7 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import RELATIONS, Record
 from holdfast.model.session import Session
-from holdfast.model.text import filled, texts_of
+from holdfast.model.text import filled, text_or_empty, texts_of
 from holdfast.verbs.memory import Memory, Report, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
@@ -42,33 +42,26 @@ def label(record: Record) -> str:
 
 def of_record(record: Record, known: Mapping[str, Record], resolved_in: str = "") -> Iterator[Triple]:
     """Yield the triples of one record; `known` maps ids to the records its links may lead to."""
-    own, fields, by = label(record), record.fields, record.by
-    ends = [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
+    own, by = label(record), record.by
+    issues, people, documents = (
+        filled(*texts_of(record.fields.get(name))) for name in ("related_issues", "people", "documents")
+    )
     if record.kind == "thread":
         worked = {"created_thread": by.session, "resolves_thread": resolved_in}
-        ends = [
-            *((_session(session), predicate, own) for predicate, session in worked.items() if session),
-            *(
-                (own, "relates_to_thread", f"Issue: {issue.upper()}")
-                for issue in filled(*texts_of(fields.get("related_issues")))
-            ),
-            *ends,
-        ]
+        ends = [(_session(session), predicate, own) for predicate, session in worked.items() if session]
+        ends += [(own, "relates_to_thread", f"Issue: {issue.upper()}") for issue in issues]
     else:
-        agent = f"{'Agent' if by.kind == 'agent' else 'Persona'}: {by.name}"
-        people = [_ROLE.sub("", person).strip() or person for person in filled(*texts_of(fields.get("people")))]
+        issue, agent = text_or_empty(record.fields.get("issue")), "Agent" if by.kind == "agent" else "Persona"
         targets = {
-            "created_in": [
-                *(f"Issue: {issue.upper()}" for issue in filled(*texts_of([fields.get("issue")]))),
-                *([_session(by.session)] if by.session else ()),
-            ],
+            "created_in": filled(issue and f"Issue: {issue.upper()}", by.session and _session(by.session)),
             "influenced_by": [
-                *([agent] if by.name and by.kind != "rule" else ()),
-                *(f"Persona: {person}" for person in people),
+                *filled(by.name and by.kind != "rule" and f"{agent}: {by.name}"),
+                *(f"Persona: {_ROLE.sub('', person).strip() or person}" for person in people),
             ],
-            "affects_doc": [f"Doc: {document}" for document in filled(*texts_of(fields.get("documents")))],
+            "affects_doc": [f"Doc: {document}" for document in documents],
         }
-        ends = [*((own, predicate, target) for predicate, each in targets.items() for target in each), *ends]
+        ends = [(own, predicate, target) for predicate, each in targets.items() for target in each]
+    ends += [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
     for subject, predicate, target in dict.fromkeys(ends):
         yield Triple(subject=subject, predicate=predicate, object=target, at=record.created_at, source=record.id)
 

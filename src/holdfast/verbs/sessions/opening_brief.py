@@ -47,9 +47,7 @@ class SessionBrief:
 
     memories: briefs.Prepared
     left_off: tuple[Report, ...] = ()  # for each branch: the branch, session, text and ids
-    cited: Mapping[str, tuple[str, tuple[str, ...]]] = field(
-        default_factory=dict
-    )  # state before they were compared, ids
+    cited: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)  # state before they were compared, ids
 
 
 def brief_of(memory: Memory) -> briefs.Prepared:
@@ -101,7 +99,7 @@ def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Pag
     return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
 
 
-def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[str, tuple[str, ...]]]:
+def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[str, list[str]]]:
     """Return the files of the checkout that records cite, with their states and the ids of those records."""
     top, ids = memory.checkout.top(), dict[str, list[str]]()
     for record in candidates:
@@ -109,7 +107,7 @@ def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[str,
             for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record)):
                 if path:
                     ids.setdefault(str(top / path), []).append(record.id)
-    return {path: (state_of(path), tuple(citing)) for path, citing in list(ids.items())[:MOST_CITED]}
+    return {path: (state_of(path), citing) for path, citing in list(ids.items())[:MOST_CITED]}
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:

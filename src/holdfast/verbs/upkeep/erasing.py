@@ -30,7 +30,7 @@ from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
-from holdfast.verbs.memory import Memory, find, untagged
+from holdfast.verbs.memory import Memory, Report, find, untagged
 from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, redactions
 
 FOLDER = "erasing"  # texts of erased memories, until every copy is gone
@@ -60,17 +60,6 @@ class Erased:
     not_reached: tuple[str, ...] = ()
     finished: bool = True
     texts: tuple[str, ...] = field(default=(), repr=False)  # to search for in backups; never displayed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
-    """A copy of the store: whether it contains what was erased, what was done about it, and what went wrong."""
-
-    path: str
-    holds: bool
-    rewritten: bool = False
-    removed: bool = False  # deleted: it is damaged and could not be rewritten
-    problem: str = ""
 
 
 def erase(memory: Memory, reference: str) -> Erased:
@@ -299,27 +288,27 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
     return [place for place, applies in places.items() if applies]
 
 
-def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Backup]:
-    """Return every known backup, and whether it still contains what was erased.
+def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Report]:
+    """Return every known backup, and whether it still contains (`holds`) what was erased.
 
-    With `rewrite` those that do are rewritten without it, checked and replaced.
+    With `rewrite` those that do are rewritten without it, checked and replaced; a damaged one that cannot be is removed.
     """
     files = [file for file in backup.known(memory.store.folder) if file.exists()] if memory.store.folder else []
     only_there = sentences_in([data for file in files for data in _erased_data(file, erased)])
     eraser, erasures = Eraser((*erased.texts, *only_there)), _erasures_of(memory, erased.ids)
-    backups = []
+    backups = list[Report]()
     for file in files:
-        found = Backup(path=str(file), holds=_holds(file, erased, eraser))
-        if rewrite and found.holds:
+        found: Report = {"path": str(file), "holds": _holds(file, erased, eraser), "rewritten": False, "removed": False}
+        if rewrite and found["holds"]:
             try:
                 backup.rewrite(file, lambda store: sweep_store(store, erasures, eraser))
-                found = replace(found, holds=_holds(file, erased, eraser), rewritten=True)
+                found |= {"holds": _holds(file, erased, eraser), "rewritten": True}
             except (HoldfastError, OSError) as problem:
                 if isinstance(problem, StoreError) and file.parent.name != backup.FOLDER:
                     file.unlink()  # the rest of a damaged store: what was readable is recovered
-                    found = replace(found, holds=False, removed=True)
+                    found |= {"holds": False, "removed": True}
                 else:
-                    found = replace(found, problem=str(problem))
+                    found["problem"] = str(problem)
         backups.append(found)
     return backups
 
