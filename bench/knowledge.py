@@ -92,7 +92,7 @@ def _writes(folder: Path) -> tuple[Spread, float, int, int, int]:
     made: list[Written] = []
     whole = spread(lambda row: made.append(_kept(memory, row["newer"])), rows)
     seconds = cpu_seconds(lambda: compare(memory))
-    linked = {(one.older.id, one.newer.id) for one in open_contradictions(memory, limit=0).found}
+    linked = {(one.older.id, one.newer.id) for one in open_contradictions(memory, limit=0)["found"]}
     memory.close()
     named = [(older[place], outcome.record.id) in linked for place, outcome in enumerate(made)]
     right = sum(hit and row["contradicts"] for hit, row in zip(named, rows, strict=True))

@@ -183,7 +183,7 @@ def _see(seat: Seat, texts: tuple[str, ...]) -> None:
         {"text": text or seat.fresh("observation"), "source": source, "severity": severity}
         for text, severity in zip(texts, severities, strict=True)
     ]
-    seat.simulation.rejected += len(absorb(seat.memory, given, task=seat.visit.title).known)
+    seat.simulation.rejected += len(absorb(seat.memory, given, task=seat.visit.title)["known"])
 
 
 def _understand(seat: Seat) -> None:

@@ -77,7 +77,7 @@ def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     promote(memory, hot.id)
     link(memory, fact.id, "relates_to", hot.id)
     log_output(memory, f"We decided to use {word} Valkey instead of Memcached because {unsaid} persists its data.")
-    candidate = mine_outputs(memory).offered[0]
+    candidate = mine_outputs(memory)["offered"][0]
     decision = keep(memory, f"We chose {word} JWT {unsaid}.", kind="decision", fields={"rationale": f"It is {unsaid}."})
     retired = retire(memory, keep(memory, f"The old {word} API had a SOAP endpoint {unsaid}.").id, f"gone {unsaid}")
     held = write(

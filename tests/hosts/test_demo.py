@@ -113,14 +113,14 @@ def test_threads_are_in_every_stage_and_some_suggestions_were_turned_down(demo: 
 def test_what_contradicts_or_repeats_each_other_is_found_and_little_else(
     story: Story, demo: Memory, memory: Memory
 ) -> None:
-    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100).found}
+    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100)["found"]}
     real = {(older, newer) for _, older, newer in story.told["turn"]}
     assert len(found & real) >= 13
     assert len(found - real) <= 4
     for text in (text for _, _, *twin in story.told["twin"] for text in twin):
         memory.commit([draft_event(memory, Draft(body=text, project=memory.project))])
     compare(memory)
-    assert len(proposals(memory).found) >= 8
+    assert len(proposals(memory)["found"]) >= 8
 
 
 def test_health_has_something_to_say_and_the_doctor_finds_nothing(demo: Memory) -> None:

@@ -46,7 +46,7 @@ def world(memory: Memory) -> dict[str, str]:
     promote(memory, hot.id)
     link(memory, one.id, "relates_to", hot.id)
     log_output(memory, "We decided to use Valkey instead of Memcached because it persists its data.")
-    candidate = mine_outputs(memory).offered[0]
+    candidate = mine_outputs(memory)["offered"][0]
     (memory.checkout.top() / "notes.md").write_text("# Deploy\n\n- Deploys happen on Fridays only.\n")
     retired = retire(memory, keep(memory, "The old API had a SOAP endpoint.").id, "gone")
     held = write(memory, Draft(body="The user likes short answers.", kind="preference", source="inferred"))

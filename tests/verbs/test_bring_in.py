@@ -201,6 +201,6 @@ def test_an_import_with_a_bad_line_is_refused_whole_and_can_be_repeated(
     with make_memory(tmp_path / "other", time) as other:
         refused(Invalid, import_lines, other, [*lines[:2], line], says="Line 3")
         assert list(other.store.journal()) == []
-        assert import_lines(other, lines).events == 3
+        assert import_lines(other, lines)["events"] == 3
         assert list(export(other)) == lines
         assert keep(other, "Written after the import.").id > ahead.id

@@ -1,11 +1,11 @@
 """Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
 
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.contradictions import Disputes, compare, open_contradictions
+from holdfast.verbs.memory import Memory, Report
+from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from tests.verbs.scripts import scripts_in
 
 
-def found(memory: Memory) -> Disputes:
+def found(memory: Memory) -> Report:
     """Compare what is new, as the worker does, and return the contradictions."""
     compare(memory)
     return open_contradictions(memory)

@@ -23,7 +23,7 @@ from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.erasing import MASK, Eraser, sentences_in
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.incoming import keep_events
-from holdfast.verbs.exchange.outbox import pull
+from holdfast.verbs.exchange.replicas import pull
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.upkeep import erasing

@@ -56,9 +56,9 @@ def test_a_run_that_dies_midway_counts_nothing_twice_and_loses_nothing(
     assert set(occurrences(memory).values()) == {1}
     monkeypatch.setattr(outputs, "see", real)
     run = mine_outputs(memory)
-    assert run.outputs == 1
+    assert run["outputs"] == 1
     assert set(occurrences(memory).values()) == {2}
-    assert [record.body for record in run.offered] == [PLAIN]
+    assert [record.body for record in run["offered"]] == [PLAIN]
 
 
 @on_both
@@ -70,7 +70,7 @@ def test_an_offer_that_was_not_made_before_a_crash_is_made_later(
     refused(KeyboardInterrupt, mine_outputs, memory)
     monkeypatch.undo()
     run = mine_outputs(memory)
-    assert (run.outputs, [record.body for record in run.offered]) == (0, [PLAIN])
+    assert (run["outputs"], [record.body for record in run["offered"]]) == (0, [PLAIN])
 
 
 @on_both
@@ -86,17 +86,17 @@ def test_two_processes_mining_at_once_count_once(
         return real(memory, output)
 
     monkeypatch.setattr(mining, "_patterns", overtaken)
-    assert mine_outputs(memory).outputs == 0
+    assert mine_outputs(memory)["outputs"] == 0
     assert occurrences(memory) == {RECURRING: 1}
 
 
 def test_a_no_travels_with_an_export(memory: Memory, tmp_path: Path, time: Time) -> None:
     said(memory, PLAIN)
-    reject(memory, [record.id for record in mine_outputs(memory).offered])
+    reject(memory, [record.id for record in mine_outputs(memory)["offered"]])
     with make_memory(tmp_path / "other", time) as other:
         import_lines(other, list(export(memory)))
         said(other, PLAIN)
-        assert mine_outputs(other).offered == ()
+        assert mine_outputs(other)["offered"] == []
 
 
 def test_a_log_is_kept_within_its_length_from_its_end(memory: Memory) -> None:

@@ -14,8 +14,7 @@ from holdfast.engine.store import open_store
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Observer, Observing, Rejected
 from holdfast.model.trail import HookEvent
-from holdfast.verbs.capture.derive import Derived, derive, summarise
-from holdfast.verbs.capture.observer import NotAsked, Observed, observer_status
+from holdfast.verbs.capture.derive import Derived, NotAsked, Observed, derive, observer_status, summarise
 from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory
@@ -89,12 +88,12 @@ def test_the_allowance_of_a_day_is_never_exceeded_and_comes_back_the_next_day(
         for place in range(10):
             found = derive(memory, work(f"s{place}"))
             asked += isinstance(found.observer, Observed)
-            assert observer_status(memory).spent <= 5_000
+            assert observer_status(memory)["spent"] <= 5_000
             assert len(found.observations) == 1
         assert found.observer == NotAsked(why="over budget")
         assert 0 < asked < 10
         assert len(stub.asked) == asked
-        assert observer_status(memory).spent == 400 * asked
+        assert observer_status(memory)["spent"] == 400 * asked
         time.pass_days(1)
         assert isinstance(derive(memory, work("later")).observer, Observed)
 
@@ -125,9 +124,9 @@ def test_the_wait_doubles_with_each_failure_survives_a_restart_and_ends_somewher
         with watched(tmp_path, time, AnthropicObserver(stub.url, "", "k")) as memory:
             began = time.now
             derive(memory, work(f"s{place}"))
-            until = observer_status(memory).waiting_until
+            until = observer_status(memory)["waiting_until"]
             assert derive(memory, work(f"t{place}")).observer == NotAsked(why="waiting")
-            while observer_status(memory).waiting_until == until:
+            while observer_status(memory)["waiting_until"] == until:
                 time.now += 60
             pauses.append(time.now - began)
     assert pauses[:4] == [60, 120, 240, 480]
@@ -142,4 +141,4 @@ def test_an_observer_that_is_set_up_wrongly_keeps_nobody_from_their_memory(memor
     memory = replace(memory, observing=wrong)
     found, said = derive(memory, work()), f"There is no mode nope. {InvalidConfig.remedy}"
     assert (found.observer, len(found.observations)) == (Rejected(said=said), 1)
-    assert observer_status(memory).problem == said
+    assert observer_status(memory)["problem"] == said

@@ -238,7 +238,7 @@ def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(
     done = redact(memory)
     kept = bytes_under(tmp_path / "store")
     assert [part for part in unsafe if part in kept] == []
-    assert (set(done.records), done.files, done.clean) == ({event.id for event in events}, 4, True)
+    assert (set(done["records"]), done["files"], done["clean"]) == ({event.id for event in events}, 4, True)
     assert [find(memory, event.id).record.body for event in events] == [
         "Use [redacted GitHub token].", "password: [redacted password or key]", "Log in with [redacted], it works.", "Retired.",
         "Plain, and nothing else.",
@@ -288,7 +288,7 @@ def test_a_folder_is_looked_through_and_left_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "image.png").write_bytes(b"\x89PNG\0" + TOKEN.encode())
     (tmp_path / "README.md").write_text("Nothing here.\n")
     found = look_through(tmp_path)
-    assert [(leak.kind, leak.id) for leak in found.leaks] == [("password or key", "app/.env:2")]
-    assert (found.files, found.skipped) == (2, ("image.png",))
+    assert [(leak.kind, leak.id) for leak in found["leaks"]] == [("password or key", "app/.env:2")]
+    assert (found["files"], found["skipped"]) == (2, ["image.png"])
     assert OTHER not in str(found)
     assert (tmp_path / "app" / ".env").read_text() == f"A=1\nDB_PASSWORD={OTHER}\n"

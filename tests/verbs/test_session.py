@@ -119,4 +119,4 @@ def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> 
     assert [hit.record.id for hit in hits] == [heeded.id, ignored.id]
     assert hits[1].why["decay"] == pytest.approx(0.2)
     insight = some(start(memory)[1].insight)
-    assert (insight.sessions, insight.shown, some(insight.blind_spot).id) == (5, 8, ignored.id)
+    assert (insight["sessions"], insight["shown"], insight["blind_spot"].id) == (5, 8, ignored.id)

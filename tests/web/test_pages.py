@@ -106,7 +106,7 @@ def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
             session,
         )
     mine_outputs(site.memory)
-    offered = [one.record.id for one in mined(site.memory)]
+    offered = [one["record"].id for one in mined(site.memory)]
     assert offered
     assert get(site.memory, offered[0]).record.body[:30] in site.get("/review").replace("&#39;", "'")
     site.post(f"/review/{offered[0]}/approve")

@@ -125,7 +125,7 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
     except Unreachable as problem:
         return opened(_embedded(home, COPY)), f"{problem.message} {_APART}"
     if (home / COPY).exists():
-        from holdfast.verbs.exchange.outbox import drain, waiting
+        from holdfast.verbs.exchange.replicas import drain, waiting
 
         with closing(open_store(_embedded(home, COPY))) as copy:
             if waiting(copy):
@@ -140,7 +140,7 @@ def refresh_copy(memory: Memory) -> int:
     """Copy the team's records of the current project to this machine, for when the database is unreachable; return the number of events."""
     if memory.apart or memory.store.is_embedded or memory.store.home is None:
         return 0
-    from holdfast.verbs.exchange.outbox import pull
+    from holdfast.verbs.exchange.replicas import pull
     from holdfast.verbs.upkeep.erasing import finish
 
     with closing(open_store(_embedded(memory.store.home, COPY))) as copy:

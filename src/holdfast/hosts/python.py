@@ -264,7 +264,7 @@ class Memory:
     def import_(self, lines: Iterable[str] = (), *, system: str = "", path: str | os.PathLike[str] = "") -> int:
         """Import the lines of an export, or the data of another `system` at a `path`; return how many memories are new or changed."""
         if not system:
-            return jsonl.import_lines(self._inner, lines).records
+            return int(jsonl.import_lines(self._inner, lines)["records"])
         if system not in IMPORTERS:
             raise Invalid(f"There is no importer for {system[:40]!r}.", hint=f"One of {', '.join(IMPORTERS)}.")
         report = import_items(self._inner, system, foreign_items(system, Path(path)))

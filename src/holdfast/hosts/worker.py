@@ -24,9 +24,8 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture import trail
-from holdfast.verbs.capture.derive import derive, summarise
+from holdfast.verbs.capture.derive import Observed, derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
-from holdfast.verbs.capture.observer import Observed
 from holdfast.verbs.capture.prepare import write_handover
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
@@ -175,7 +174,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
                 done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
                 if log_output(project_memory, answers, session):  # each answer once
-                    done.mined += len(mine_outputs(project_memory).offered)
+                    done.mined += len(mine_outputs(project_memory)["offered"])
         except StoreError:
             raise
         except Exception as problem:  # the outermost loop of a host: a failing session must not stop the others

@@ -62,8 +62,9 @@ class Clock:
                 self._last = max(self._last, event_id)
 
 
-def fixed_id(at: float, name: str) -> str:
-    """Return the same id for the same name always, so that a record everyone has is the same record everywhere."""
+def fixed_id(at: float | str, name: str) -> str:
+    """Return the same id for the same name and instant always, so that a record everyone has is the same record everywhere."""
+    at = at if isinstance(at, float) else datetime.fromisoformat(parse_instant(at)).timestamp()
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
 
 

@@ -37,9 +37,7 @@ class Kind:
     fields: tuple[Field, ...] = ()
     half_life: float | None = None  # days; None: it does not age
     pending: bool = False
-    separate: bool = (
-        False  # its records are no memories of their project: nothing reads them unless asked for their kind
-    )
+    separate: bool = False  # its records are no memories of their project: only who asks for their kind reads them
     names: Mapping[str, str]
 
 

@@ -23,40 +23,32 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimited:
-    """It must be asked later. `seconds` is 0 if it did not report when."""
+class Failed:
+    """It did not answer: what it said, after how many seconds or for how many, and what that cost if it was reported."""
 
-    seconds: float
     said: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedOut:
-    """It did not answer in time; what it spent is unknown."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declined:
-    """It read the text and refused to answer."""
-
-    said: str
+    seconds: float = 0.0
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class RateLimited(Failed):
+    """It must be asked later. `seconds` is 0 if it did not report when."""
+
+
+class TimedOut(Failed):
+    """It did not answer in time; what it spent is unknown."""
+
+
+class Declined(Failed):
+    """It read the text and refused to answer."""
+
+
+class Rejected(Failed):
     """The request cannot work: a wrong key, model or address."""
 
-    said: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreachable:
+class Unreachable(Failed):
     """No answer, or a server error."""
-
-    said: str
 
 
 Reply = Answered | RateLimited | TimedOut | Declined | Rejected | Unreachable

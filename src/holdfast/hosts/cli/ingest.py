@@ -12,11 +12,11 @@ from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
-from holdfast.verbs.capture.learn import LIMIT, Learned, learn
+from holdfast.verbs.capture.learn import LIMIT, learn
 from holdfast.verbs.capture.mining import log_output
 from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.sessions.scars import absorb, candidates
 
 CODE = "storefront"  # the folder of the code that the demo is about
@@ -65,7 +65,7 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
     return {**counts, "kept": kept, "problems": done.problems}, draw
 
 
-def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
+def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Report:
     from holdfast.compose.adapters import history_of
 
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)

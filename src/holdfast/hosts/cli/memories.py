@@ -156,7 +156,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool) -> Result:
 
     erased = erase(memory, reference)
     backups = backups_of(memory, erased, rewrite=and_backups)
-    holding = [f"  {backup.path}" for backup in backups if backup.holds]
+    holding = [f"  {backup['path']}" for backup in backups if backup["holds"]]
     if holding and not and_backups and sys.stdin.isatty() and not wants_json():
         say("\n".join(("These backups still contain it:", *holding)), err=True)
         if agreed("Rewrite them without it?"):
@@ -165,11 +165,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool) -> Result:
         "status": "erased" if erased.finished else "unfinished",
         "id": erased.ids[0] if erased.ids else "",
         **{name: getattr(erased, name) for name in ("reached", "files", "said_by")},
-        "backups": [
-            {name: getattr(backup, name) for name in ("path", "holds", "rewritten", "removed")}
-            | ({"problem": backup.problem} if backup.problem else {})
-            for backup in backups
-        ],
+        "backups": backups,
         "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
     }
     reached = ", ".join(

@@ -5,7 +5,6 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Annotated
 
 import click
@@ -76,7 +75,7 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
         return clashes, page("conflicts", record, clashes)
     compare_now(memory)
     found = open_contradictions(memory, limit=limit)
-    shown = replace(found, found=found.found[:limit])
+    shown = found | {"found": found["found"][:limit]}
     return shown, page("disputes", shown)
 
 

@@ -17,7 +17,7 @@ from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.hot import predict, warm
 from holdfast.verbs.records.read import recent_lessons
-from holdfast.verbs.search.graph import Traversal, traverse
+from holdfast.verbs.search.graph import traverse
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.upkeep import access
@@ -159,7 +159,7 @@ def graph_command(
     predicate: str = "",
     depth: int = 3,
     limit: int = 50,
-) -> Traversal:
+) -> Report:
     return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 
 

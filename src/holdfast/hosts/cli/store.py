@@ -191,9 +191,9 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
         if masking:
             raise Invalid("Your own files are not changed.", hint="--redact is for the store; edit the files yourself.")
         looked = look_through(path)
-        left = f", {len(looked.skipped)} not read (binary, too large, or unreadable)" if looked.skipped else ""
-        footer = f"{looked.files} files read{left}."
-        return looked, _leaks(looked.leaks, footer, always=True), FOUND if looked.leaks else 0
+        left = f", {len(looked['skipped'])} not read (binary, too large, or unreadable)" if looked["skipped"] else ""
+        footer = f"{looked['files']} files read{left}."
+        return looked, _leaks(looked["leaks"], footer, always=True), FOUND if looked["leaks"] else 0
     with opened() as memory:
         with working("searching for secrets"):
             leaks = scan(memory)
@@ -204,12 +204,12 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
             _leaks(leaks, error=True)()
             insist("Mask them in the store, history included? This cannot be undone.", yes=False)
         done = redact(memory)
-    if not done.clean:
+    if not done["clean"]:
         reading = "Another process is reading the store, so its log still contains old pages."
         say(f"{reading} Close it and run this again.", err=True)
     text = (
-        f"Masked: {done.events} events of {len(done.records)} memories and their sessions, {sum(done.rows.values())} rows "
-        f"outside the journal, {done.files} files.\nThe secret may be stored elsewhere too: rotate it."
+        f"Masked: {done['events']} events of {len(done['records'])} memories and their sessions, {sum(done['rows'].values())} rows "
+        f"outside the journal, {done['files']} files.\nThe secret may be stored elsewhere too: rotate it."
     )
     return {"leaks": leaks, "redacted": done}, text if leaks else "No secrets found."
 
@@ -282,8 +282,8 @@ def import_command(
         with _lines(path) as lines, progress("importing", None) as moved:
             taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
         if fresh := memory.store.last_seq() - before:
-            return taken, f"{counted(fresh, 'event')} imported; {counted(taken.records, 'memory')} new or changed."
-        return taken, f"Nothing new: {counted(taken.events, 'event')} read, and all were here already."
+            return taken, f"{counted(fresh, 'event')} imported; {counted(taken['records'], 'memory')} new or changed."
+        return taken, f"Nothing new: {counted(taken['events'], 'event')} read, and all were here already."
     take = partial(import_items, memory, from_, project=identity_of(memory, project) if project else "")
     mapped = {}
     for old, sign, new in (pair.partition("=") for pair in pairs):

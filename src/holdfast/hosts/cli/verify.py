@@ -25,8 +25,8 @@ from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE
 from holdfast.model.ids import short
 from holdfast.model.text import counted
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.verify import CheckedChange, Falsified, check_all, check_change, place_of, verify
+from holdfast.verbs.memory import Memory, Report
+from holdfast.verbs.truth.verify import Falsified, check_all, check_change, place_of, verify
 
 FOUND = 1  # the exit code of a check that found something
 RULE = "memory-untrue"
@@ -43,9 +43,9 @@ def verify_command(
         record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
         return {"status": "verified", "record": record}, f"{short(record.id)} verified: {record.title}"
     checked = check_all(memory)
-    outdated = any(item.action in ("forget", "revise") for item in checked)
-    states = dict(Counter(item.freshness.state for item in checked).most_common())
-    width = max((len(short(item.record.id)) for item in checked), default=0)
+    outdated = any(item["action"] in ("forget", "revise") for item in checked)
+    states = dict(Counter(item["freshness"].state for item in checked).most_common())
+    width = max((len(short(item["record"].id)) for item in checked), default=0)
     shown = page("verified", checked, states=states, quiet=quiet, width=width)
     return checked, shown, FOUND if outdated else 0
 
@@ -86,7 +86,7 @@ def check_command(
             output.write_text(text + "\n", encoding="utf-8") if output else print(text)
         except OSError as problem:
             raise Invalid(f"{output} cannot be written: {problem.strerror}.") from problem
-    if change.broken:
+    if change["broken"]:
         raise click.exceptions.Exit(FOUND)
     return None
 
@@ -106,8 +106,8 @@ def _base_commit(memory: Memory, name: str) -> str:
     )
 
 
-def _summary(change: CheckedChange, base: str) -> str:
-    checked, count = f"{counted(len(change.checked), 'team memory')} checked", len(change.broken)
+def _summary(change: Report, base: str) -> str:
+    checked, count = f"{counted(len(change['checked']), 'team memory')} checked", len(change["broken"])
     broken = counted(count, "team memory") if count else "no team memory"
     return f"The changes since {base} make {broken} untrue ({checked})."
 
@@ -121,10 +121,10 @@ def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def report(form: str, change: CheckedChange, base: str) -> str:
+def report(form: str, change: Report, base: str) -> str:
     """Return what a check found in the form that a CI system reads: a template of the folder `reports`."""
     if form == "json":
-        return escaped(_json(plain(change.broken)))
+        return escaped(_json(plain(change["broken"])))
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -152,9 +152,15 @@ def report(form: str, change: CheckedChange, base: str) -> str:
         "value": lambda text: _data(text).replace(":", "%3A").replace(",", "%2C"),
         "visible": visible,
     }
-    places = [(item, *place_of(item)) for item in change.broken]
-    records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}
-    named = {"change": change, "base": base, "summary": _summary(change, base), "version": __version__, "rule": RULE}
+    places = [(item, *place_of(item)) for item in change["broken"]]
+    records = {record.id: record for record in (*change["checked"], *(item.record for item in change["broken"]))}
+    named: Report = {
+        "change": change,
+        "base": base,
+        "summary": _summary(change, base),
+        "version": __version__,
+        "rule": RULE,
+    }
     failed = {item.record.id: (item, file, line) for item, file, line in places}
     named |= {"remedy": REMEDY, "places": places, "failed": failed, "records": list(records.values())}
     text = templates.get_template(f"{form}.jinja").render(named)

@@ -111,9 +111,8 @@ class _Reader:
             if gap := _GAP.match(self.text, self.place):
                 self.place = gap.end()
             elif char == "(":
-                raws = (
-                    [_Raw([], [], [])] if raws[-1].words else raws
-                )  # those are the name of a function that is defined here
+                if raws[-1].words:  # those are the name of a function that is defined here
+                    raws = [_Raw([], [], [])]
                 if self.text.startswith("((", self.place):
                     self._until("))", self.place)
                 else:

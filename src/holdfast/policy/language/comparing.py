@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
 
@@ -73,27 +72,19 @@ def facing(first: str, second: str, most: int = 1) -> list[tuple[str, str]]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A sentence and the version it comes from."""
-
-    id: str
-    sentence: str
-
-
-def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[Part]]:
-    """Return one text for several (id, text; oldest first): the longest, its id, and what others added to it."""
+def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[dict[str, str]]]:
+    """Return one text for several (id, text; oldest first): the longest, its id, and each `sentence` that another (`id`) added."""
     base, text = max(reversed(versions), key=lambda version: len(words(version[1])))
-    known, added = [sentence for sentence, *_ in sentences(text)], list[Part]()
+    known, added = [sentence for sentence, *_ in sentences(text)], list[dict[str, str]]()
     for id_, other in reversed(versions):
         for sentence, *_ in sentences(other) if id_ != base else ():
             if not any(_covers(each, sentence) for each in known):
-                added.append(Part(id=id_, sentence=sentence))
+                added.append({"id": id_, "sentence": sentence})
                 known.append(sentence)
     start = text.strip()
     separator, bullet = "\n" if "\n" in start else " ", "- " * start.startswith("- ")
     start += "." if added and separator == " " and start[-1:].isalnum() else ""
-    return separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]), base, added
+    return separator.join([start, *(f"{bullet}{part['sentence']}" for part in added)]), base, added
 
 
 def _covers(known: str, sentence: str) -> bool:

@@ -17,7 +17,7 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST, ASKS, OPPOSED = 0.6, 0.6, 0.1, 0.65, 0.2
+DOUBTED, LEADS, LEAST, ASKS, OPPOSED, NAMED = 0.6, 0.6, 0.1, 0.65, 0.2, 0.1
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -198,14 +198,14 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
     known = [text for text in (*said, *shown) if not needs_subject(text)] or said
-    named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
+    known_words = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
-        shared = named & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
-        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * len(shared)
+        shared = known_words & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
+        return reader.relation(old, correction).get("conflict", 0.0) + NAMED * len(shared)
 
     best = max(known, key=worth, default="")
-    leans = best in said and is_elliptic(correction, best) and not _is_value(correction)
+    leans = is_elliptic(correction, best) and not _is_value(correction) and (best in said or worth(best) >= NAMED)
     return best if best and (leans or worth(best) >= OPPOSED) else ""
 
 

@@ -2,8 +2,7 @@
 # Standings are whole numbers in coarse steps, and age counts from the newest record, not from today: the same store
 # gives the same order, and one more use or one more day does not reorder a brief.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
@@ -27,39 +26,31 @@ _SEVERITY: Mapping[str, int] = {"critical": 60, "high": 30, "medium": 10}
 _SOURCE: Mapping[str, int] = {"correction": 30, "explicit": 20, "imported": 15, "mined": 5}
 _CONFIDENCE: Mapping[str, int] = {"high": 5, "low": -15}
 _OUTCOME: Mapping[str, int] = {"contradicted": -20, "refuted": -10, "failed": -10, "dismissed": -5}
-USER, BLOCKING, PINNED, HOT, VERIFIED, USED, OFTEN = 15, 100, 60, 15, 5, 10, 20
-DOUBTED, ELSEWHERE, AT_HAND = -15, -15, 30
+# Doubted: stale, unmerged, or contradicted by a newer record. Elsewhere: of no project, so it says less about this one.
+# At hand: about what the branch, the changed files or the last sessions touch.
+_MARKS: Mapping[str, int] = {"pinned": 60, "hot": 15, "doubted": -15, "elsewhere": -15, "at_hand": 30}
+USER, BLOCKING, VERIFIED, USED, OFTEN = 15, 100, 5, 10, 20
 IGNORED, EVERY, MOST_IGNORED = -8, 3, -40  # points for every third session that ignored it, if none used it
 USES = ("applied", "succeeded", "corrected")
 _LASTING = ("preference", "scar", "anti_pattern", "thread")
 _AGES = ((3 * 365, -30), (365, -15), (120, -5))  # older than the newest record by so many days: points
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What is known about a record besides its text."""
+def standing(record: Record, newest: str, outcomes: Sequence[str], marks: Iterable[str]) -> int:
+    """Return how much a record matters at the start of a session, however it was worded.
 
-    outcomes: tuple[str, ...] = ()  # declared and observed, one per session
-    hot: bool = False
-    pinned: bool = False
-    doubted: bool = False  # stale, unmerged, or contradicted by a newer record
-    elsewhere: bool = False  # of no project: true everywhere, so it says less about this one
-    at_hand: bool = False  # about what the branch, the changed files or the last sessions touch
-
-
-def standing(record: Record, facts: Facts, newest: str) -> int:
-    """Return how much a record matters at the start of a session, however it was worded."""
+    `outcomes` are declared and observed, one per session; `marks` are what is known about it besides its text.
+    """
     points = _KIND.get(record.kind, 0) + _SOURCE.get(record.source, 0) + _CONFIDENCE.get(record.confidence, 0)
     points += USER * is_from_user(record) + BLOCKING * (record.fields.get("blocking") is True)
     points += _SEVERITY.get(str(record.fields.get("severity")), 0) * (record.kind in ("scar", "anti_pattern"))
-    points += PINNED * facts.pinned + HOT * facts.hot + VERIFIED * bool(record.verified_at)
-    points += DOUBTED * facts.doubted + ELSEWHERE * facts.elsewhere + AT_HAND * facts.at_hand
-    if uses := sum(outcome in USES for outcome in facts.outcomes):
+    points += VERIFIED * bool(record.verified_at) + sum(_MARKS[mark] for mark in marks)
+    if uses := sum(outcome in USES for outcome in outcomes):
         points += OFTEN if uses >= EVERY else USED
-        points += sum(_OUTCOME.get(outcome, 0) for outcome in facts.outcomes[:3])
+        points += sum(_OUTCOME.get(outcome, 0) for outcome in outcomes[:3])
     else:
-        points += max(MOST_IGNORED, facts.outcomes.count("ignored") // EVERY * IGNORED)
-        points += max(MOST_IGNORED, sum(_OUTCOME.get(outcome, 0) for outcome in facts.outcomes))
+        points += max(MOST_IGNORED, outcomes.count("ignored") // EVERY * IGNORED)
+        points += max(MOST_IGNORED, sum(_OUTCOME.get(outcome, 0) for outcome in outcomes))
     if record.kind not in _LASTING and record.created_at and newest:
         days = days_between(max(record.created_at, record.verified_at), newest)
         points += next((worth for most, worth in _AGES if days > most), 0)

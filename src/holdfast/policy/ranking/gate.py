@@ -160,9 +160,7 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
     # comes after what was said.
     ordered = list(hits)
     place_of = {hit.record.id: place for place, hit in enumerate(hits)}
-    group_of = {
-        place: {place} for place in range(len(hits))
-    }  # of hits that contradict each other and fit about as well
+    group_of = {place: {place} for place in range(len(hits))}  # that contradict each other and fit about as well
     for place, hit in enumerate(hits):
         newer = place_of.get(hit.contradicted_by)
         if newer is not None and hits[newer].fit >= AS_WELL * hit.fit:

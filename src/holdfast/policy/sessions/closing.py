@@ -74,9 +74,8 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     """Parse a payload leniently: known spellings and shapes are accepted, unknown keys are listed in `unread`."""
     said, completion = payload.get("closing_reflection", payload.get("reflection")), payload.get("task_completion")
     asked = said if isinstance(said, Mapping) else {"what_worked": said if isinstance(said, str) else ""}
-    answers = [
-        (name, _joined(value)) for name, value in (*payload.items(), *asked.items())
-    ]  # they may be at the top level
+    # They may be at the top level.
+    answers = [(name, _joined(value)) for name, value in (*payload.items(), *asked.items())]
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from holdfast.model.fence import defused
 from holdfast.model.ids import short
+from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Record
 from holdfast.model.text import filled, headline, shorten, texts_of, tokens_of
 from holdfast.policy.sessions.evidence import wording
@@ -12,7 +13,6 @@ from holdfast.policy.sessions.evidence import wording
 FORMATS = ("full", "compact", "gate")
 BUDGETS = {"full": 4_000, "compact": 500, "gate": 100}
 SMALLEST = 20
-_ORDER = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 LINE = 120
 
 
@@ -29,8 +29,7 @@ class Brief:
 
 def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
     """Return the records that matter to a plan in one of three formats, within a token budget."""
-    ordered = sorted(records, key=lambda one: _ORDER.get(str(one.fields.get("severity")), len(_ORDER)))
-    ordered.sort(key=lambda one: (not is_blocking(one), one.source == "starter"))
+    ordered = sorted(records, key=lambda one: (not is_blocking(one), one.source == "starter", severity_of(one)))
     head, blocking = f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
     if form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
         critical = [one for one in ordered if one.fields.get("severity") == "critical" and one.source != "starter"]
@@ -59,6 +58,12 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
 def is_blocking(record: Record) -> bool:
     """True if work must stop until the record's check was run."""
     return record.fields.get("blocking") is True
+
+
+def severity_of(record: Record) -> int:
+    """Return the place of a record's severity, the worst first; those without one come last."""
+    severity = record.fields.get("severity")
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
 def _line(record: Record) -> str:

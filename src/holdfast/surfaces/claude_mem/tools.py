@@ -22,12 +22,12 @@ from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surfa
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import stored
 from holdfast.surfaces.tool import read_contract
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import Listed, browse, called, get
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import observations
-from holdfast.verbs.search.observations import Around, Wanted, fetched, recent, search_observations
+from holdfast.verbs.search.observations import Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
@@ -89,13 +89,13 @@ def index_rows(results: Listed, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def timeline_rows(around: Around) -> dict[str, Any]:
+def timeline_rows(around: Report) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
     items = []
-    for entry in around.entries:
+    for entry in around["entries"]:
         type_, epoch = "session" if entry.record.kind == SESSION else "observation", epoch_ms(entry.record.created_at)
         items.append({"type": type_, "epoch": epoch, "data": row(entry)})
-    return {"anchor": around.center.number if around.center else around.at, "items": items}
+    return {"anchor": around["center"].number if around["center"] else around["at"], "items": items}
 
 
 def row(entry: Entry) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, W
     return replace(results, entries=called(memory, results.entries)), asked
 
 
-def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Around:
+def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Report:
     return observations.timeline_of(memory, project=project_called(memory, project) if project else None, **asked)
 
 

@@ -198,8 +198,8 @@ def _saved(memory: Memory, draft: Draft, key: str, allow_duplicate: bool) -> str
 def absorb_observations(memory: Memory, observations: Sequence[Mapping[str, Any]], task_id: str = "") -> str:
     """Save what sub-agents observed; raise if nothing was valid."""
     result = absorb(memory, observations, task=task_id)
-    if not result.kept and not result.known:
-        raise Invalid("No observation was saved.", hint="Correct them and call again.", problems=result.problems)
+    if not result["kept"] and not result["known"]:
+        raise Invalid("No observation was saved.", hint="Correct them and call again.", problems=result["problems"])
     return page("absorbed", result=result)
 
 

@@ -195,17 +195,17 @@ def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
 
 def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -> list[tuple[Any, ...]]:
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
-    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash.strength >= least][:limit]
-    known = vitals_by_id(memory, [reference, *(clash.record.id for clash in clashes)])
+    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash["strength"] >= least][:limit]
+    known = vitals_by_id(memory, [reference, *(clash["record"].id for clash in clashes)])
     marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
-    ids = [clash.record.id for clash in clashes]
+    ids = [clash["record"].id for clash in clashes]
     rows = [{"one": known[reference], "other": known[id_], "marked": id_ in marked} for id_ in ids]
     return list(zip(rows, clashes, strict=True))
 
 
 def marked(memory: Memory, disputes: Sequence[contradictions.Dispute] | None = None) -> list[Plain]:
     """Return the pairs of memories marked as contradicting each other."""
-    pairs = contradictions.open_contradictions(memory).found if disputes is None else disputes
+    pairs = contradictions.open_contradictions(memory)["found"] if disputes is None else disputes
     known = vitals_by_id(memory, [record.id for dispute in pairs for record in (dispute.older, dispute.newer)])
     rows = list[Plain]()
     for dispute in pairs:
@@ -306,14 +306,14 @@ def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
 def run_mining(memory: Memory) -> Plain:
     """Mine the output logged since the last run."""
     run = mining.mine_outputs(memory)
-    fresh = sum(record.revision <= 2 for record in (*run.offered, *run.approved))
-    return {"run": run, "new": fresh, "updated": max(0, run.counted - fresh), "approved": len(run.approved)}
+    fresh = sum(record.revision <= 2 for record in (*run["offered"], *run["approved"]))
+    return {"run": run, "new": fresh, "updated": max(0, run["counted"] - fresh), "approved": len(run["approved"])}
 
 
 def mining_status(memory: Memory) -> Plain:
     """Return the state of mining."""
     candidates, recent = mining.mined(memory), mining.outputs_logged(memory, days=1)
-    ready = sum(candidate.occurrences >= ENOUGH for candidate in candidates)
+    ready = sum(candidate["occurrences"] >= ENOUGH for candidate in candidates)
     return {"status": mining.output_status(memory), "ready": ready, "recent": recent, "first": candidates[:10]}
 
 
@@ -333,7 +333,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
 def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = "") -> list[Record]:
     """Reject the mined candidates that are listed, and those whose sort has the prefix."""
     rejected = mining.reject(memory, references) if references else []
-    offered = [candidate.record for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
+    offered = [candidate["record"] for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
     alike = [record.id for record in offered if sort_of(record).startswith(prefix)]
     return rejected + (mining.reject(memory, alike) if alike else [])
 
@@ -346,7 +346,7 @@ def sort_of(record: Record) -> str:
 def consolidation(memory: Memory, memory_type: str = "", dry_run: bool = True) -> Plain:
     """Return which near-duplicates could be merged; without `dry_run` merge them. The originals stay, retired."""
     proposals = consolidate.duplicates(memory)
-    chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(types.type_of, proposal.sources))]
+    chosen = [proposal for proposal in proposals["found"] if memory_type in ("", *map(types.type_of, proposal.sources))]
     merged = [] if dry_run else [consolidate.consolidate(memory, proposal) for proposal in chosen]
     inside = sum(len(proposal.sources) for proposal in chosen)
     gone, total = inside - len(chosen), memory.store.size((memory.here,))
@@ -363,9 +363,9 @@ def db_maintenance(memory: Memory) -> Plain:
 
 def cleanup(memory: Memory) -> Plain:
     """Retire memories whose retention ended; they can be restored."""
-    before = mining.output_status(memory).waiting
+    before = mining.output_status(memory)["waiting"]
     done = doctor.maintain(memory)
-    expired = max(0, before - mining.output_status(memory).waiting)
+    expired = max(0, before - mining.output_status(memory)["waiting"])
     return {"done": done, "expired": expired, "types": dict(Counter(map(types.type_of, done["retired"])))}
 
 

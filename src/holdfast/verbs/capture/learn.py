@@ -1,36 +1,27 @@
 """Learn from a repository's history: explained choices, changes that were reverted or broke something, and regressions."""
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
 from holdfast.model.ids import fixed_id
 from holdfast.model.ports import History
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import Draft
 from holdfast.policy.activity.commits import learnable
 from holdfast.policy.language.noteworthy import NOVEL
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.write import draft_event, novelty
 
 LIMIT, MOST, MOST_KEPT = 2_000, 10_000, 100
 BY = Actor(kind="rule", name="learn")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """Result of a run: new commits, stored records, drafts known before, and drafts over the limit."""
+def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Report:
+    """Turn commits since the last run into candidate records. Idempotent.
 
-    commits: int = 0
-    kept: tuple[Record, ...] = ()
-    known: int = 0
-    left_out: int = 0
-    dry_run: bool = False
-
-
-def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
-    """Turn commits since the last run into candidate records. Idempotent."""
+    Returns the number of new commits, the records, the drafts `known` before, and those over the limit (`left_out`).
+    """
     if not 1 <= limit <= MOST:
         raise Invalid(f"limit must be between 1 and {MOST}.")
     head, mark = history.head(), f"learned {memory.project}"
@@ -44,7 +35,7 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
             # Its id is derived from its first commit and its file, so that it is stable.
             first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
             name = f"learn {memory.project} {draft.kind} {draft.fields.get('subtitle', '')} {first} {place}"
-            drafts[fixed_id(datetime.fromisoformat(str(draft.extra["began"])).timestamp(), name)] = draft
+            drafts[fixed_id(str(draft.extra["began"]), name)] = draft
     events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
     if dry_run:
@@ -54,7 +45,8 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     if head and not (dry_run or since):
         memory.store.note(mark, head)
     known, left_out = len(drafts) - len(events), len(events) - len(kept)
-    return Learned(commits=len(fresh), kept=tuple(records), known=known, left_out=left_out, dry_run=dry_run)
+    counts = {"commits": len(fresh), "kept": records, "known": known, "left_out": left_out}
+    return counts | {"dry_run": dry_run}
 
 
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:

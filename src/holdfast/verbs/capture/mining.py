@@ -1,9 +1,7 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any
 
 from holdfast.engine.raw import outputs
 from holdfast.engine.raw.outputs import Output, Pattern
@@ -14,7 +12,7 @@ from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records import write
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
@@ -29,39 +27,6 @@ _MASKED = "[redacted "
 _EARLIEST, _YEARS = 978_307_200, 20 * 365 * 86_400  # from 2001 on: before any real record
 _KINDS = {"decision": "decision", "command": "reference", "api_endpoint": "reference"}
 _KINDS |= dict.fromkeys(("explanation", "insight"), "learning")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """Result of mining: outputs read, findings, those counted, and records now pending or approved by rule."""
-
-    outputs: int = 0
-    found: int = 0
-    counted: int = 0
-    offered: tuple[Record, ...] = ()
-    approved: tuple[Record, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mined:
-    """A pending mined record: its occurrences, sessions, confidence and score."""
-
-    record: Record
-    occurrences: int
-    sessions: int
-    confidence: float
-    last_at: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputStatus:
-    """What is stored of logged output, its limits, how far it was mined, and how much is pending."""
-
-    held: Mapping[str, Any]
-    most_days: int
-    most_characters: int
-    waiting: int
 
 
 def log_output(memory: Memory, text: str, session: str = "") -> int:
@@ -81,8 +46,11 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     return len(body)
 
 
-def mine_outputs(memory: Memory) -> Run:
-    """Count what this project's new output says, and offer what is clear or recurred often enough."""
+def mine_outputs(memory: Memory) -> Report:
+    """Count what this project's new output says, and offer what is clear or recurred often enough.
+
+    Returns the outputs read, findings, those counted, and the records that are pending or approved by rule now.
+    """
     store, project = memory.store, memory.here
     read, found, counted = 0, 0, 0
     while output := outputs.next_unmined(store, project):
@@ -104,19 +72,19 @@ def mine_outputs(memory: Memory) -> Run:
                 offered[record.state].append(record)
     for record in offered["active"]:
         promote(memory, record.id, why="mined_approved")
-    pending, approved = map(tuple, (offered["pending"], offered["active"]))
-    return Run(outputs=read, found=found, counted=counted, offered=pending, approved=approved)
+    run = {"outputs": read, "found": found, "counted": counted}
+    return run | {"offered": offered["pending"], "approved": offered["active"]}
 
 
-def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
-    """Return this project's pending mined records, highest score first."""
-    pending = []
+def mined(memory: Memory, *, limit: int = 50) -> list[Report]:
+    """Return this project's pending mined records, each with its occurrences, sessions, confidence and score, the highest first."""
+    pending = list[Report]()
     for record in filter(is_mined, waiting_records(memory, limit=MOST_OFFERED)):
         seen = {name: record.extra["pattern"][name] for name in ("occurrences", "sessions", "confidence", "last_at")}
         days = days_between(seen["last_at"], memory.clock.now())
         worth = round(score(seen["occurrences"], days, seen["confidence"]), 4)
-        pending.append(Mined(record=record, score=worth, **seen))
-    return sorted(pending, key=lambda candidate: (-candidate.score, candidate.record.id))[:limit]
+        pending.append({"record": record, **seen, "score": worth})
+    return sorted(pending, key=lambda candidate: (-candidate["score"], candidate["record"].id))[:limit]
 
 
 def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> write.Outcome:
@@ -138,13 +106,12 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
     return retired
 
 
-def output_status(memory: Memory) -> OutputStatus:
-    """Return what is stored of this project's output, and how far it was mined."""
+def output_status(memory: Memory) -> Report:
+    """Return what is stored of this project's output, its limits, how far it was mined, and how much is pending."""
     config, waiting = memory.config, len(mined(memory, limit=MOST_OFFERED))
     held = outputs.output_counts(memory.store, memory.here)
-    return OutputStatus(
-        held=held, most_days=config.output_days, most_characters=config.output_characters, waiting=waiting
-    )
+    limits = {"most_days": config.output_days, "most_characters": config.output_characters}
+    return {"held": held, **limits, "waiting": waiting}
 
 
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:

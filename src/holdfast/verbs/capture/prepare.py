@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from holdfast.model.text import shorten, texts_of
 from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive
-from holdfast.policy.sessions.plan_brief import is_blocking
+from holdfast.policy.sessions.plan_brief import is_blocking, severity_of
 from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of, warning_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
@@ -34,7 +33,6 @@ STRUCTURE = frozenset(
     "src lib app apps bin test tests spec specs docs doc main index init core common shared utils helpers package packages "
     "module modules public static assets build dist scripts tools config file files code project python".split()
 )
-_SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 def prepare(
@@ -61,12 +59,12 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: Mapp
         "worktree": memory.checkout.origin().worktree,
         "made_from": {
             "changes": listed,
-            "files": {**watched, **{path: cited.state for path, cited in brief.cited.items()}},
-            "cited": {path: list(cited.ids) for path, cited in brief.cited.items()},
+            "files": {**watched, **{path: state for path, (state, _) in brief.cited.items()}},
+            "cited": {path: ids for path, (_, ids) in brief.cited.items()},
             "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
         },
         "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
-        "left_off": [asdict(left) for left in brief.left_off],
+        "left_off": list(brief.left_off),
         "triggers": _triggers(memory),
         "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
         "files": _files(memory) if config.inject == "full" else {},
@@ -170,7 +168,7 @@ def _scars(memory: Memory) -> list[Record]:
 
 
 def _severity(record: Record) -> tuple[bool, int, str]:
-    return not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id
+    return not is_blocking(record), severity_of(record), record.id
 
 
 def _replace(file: Path, text: str) -> None:

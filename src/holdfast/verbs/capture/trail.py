@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine.locks import turn
@@ -160,7 +159,6 @@ def _written_before(event: HookEvent) -> str:
 
 def _event(source: HookEvent, verb: Verb, data: dict[str, object]) -> Event:
     """Return an event about the session of an event from a hook: the same one each time."""
-    at = parse_instant(source.at)
-    id_ = fixed_id(datetime.fromisoformat(at).timestamp(), f"{verb} {source.id}")
+    id_, at = fixed_id(source.at, f"{verb} {source.id}"), parse_instant(source.at)
     by = Actor(kind="rule", name=source.client or "hook", session=source.session)
     return Event(id=id_, about=source.session, verb=verb, at=at, by=by, data=data)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -12,20 +11,12 @@ from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.verbs.exchange.incoming import keep_events, marks_of
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.read import pages
 
 FORMAT = 1
 PAGE = 1_000
 LONGEST_LINE = 4_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportCounts:
-    """Counts of an import."""
-
-    events: int
-    records: int
 
 
 def export(memory: Memory) -> Iterator[str]:
@@ -51,8 +42,8 @@ def export_records(memory: Memory) -> Iterator[str]:
 
 def import_lines(
     memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, quarantine_as: str = ""
-) -> ImportCounts:
-    """Import an export. Idempotent, so it can be repeated or resumed.
+) -> Report:
+    """Import an export, and count its events and the records they changed. Idempotent: it can be repeated or resumed.
 
     `quarantine_as` names the source of a file that is not the user's own: its memories are quarantined, and its events about
     trust, use and acceptance are left out.
@@ -79,7 +70,7 @@ def import_lines(
         changed.update(record.id for record in keep_events(memory, batch))
         events += len(batch)
         progress(events)
-    return ImportCounts(events=events, records=len(changed))
+    return {"events": events, "records": len(changed)}
 
 
 def _parsed(place: int, line: str) -> Any:

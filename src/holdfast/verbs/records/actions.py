@@ -61,7 +61,7 @@ def _erase(memory: Memory, id_: str, sure: str) -> str:
     if sure != "erase":
         raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
     erased = erase(memory, id_)
-    left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
+    left = [kept["path"] for kept in backups_of(memory, erased) if kept["holds"]]
     message = "Erased from the journal, its views and every copy on this machine."
     if not erased.finished:
         message = "Erased from the journal and its views. The worker removes the rest when its current job is done."

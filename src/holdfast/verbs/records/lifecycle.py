@@ -230,7 +230,8 @@ def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
     kept = () if any(event.verb == "erased" for event in events) else changes
     if changes and not memory.user:  # a server's viewer keeps them itself
-        _keep(memory, [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS])
+        actions = [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS]
+        memory.store.note(f"actions {memory.actor.name}", actions)
     return kept
 
 
@@ -244,7 +245,7 @@ def undo_last(memory: Memory, reference: str = "") -> list[Record]:
         known = memory.store.events_with(ids)
         if not about or any(event.about == about for event in known.values()):
             undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
-            _keep(memory, [other for other in actions if other is not ids])
+            memory.store.note(f"actions {memory.actor.name}", [other for other in actions if other is not ids])
             return undone
     raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")
 
@@ -252,10 +253,6 @@ def undo_last(memory: Memory, reference: str = "") -> list[Record]:
 def _actions(memory: Memory) -> list[list[str]]:
     """Return the events of the user's latest actions, the last one first."""
     return memory.store.kept(f"actions {memory.actor.name}", list[list[str]]())
-
-
-def _keep(memory: Memory, actions: Sequence[Sequence[str]]) -> None:
-    memory.store.note(f"actions {memory.actor.name}", actions)
 
 
 def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from holdfast.engine.views import links, records, sessions
 from holdfast.engine.views.links import Arrow
@@ -11,8 +11,8 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import RELATIONS, Record
 from holdfast.model.session import Session
-from holdfast.model.text import filled, texts_of
-from holdfast.verbs.memory import Memory, check_choice, find, is_reference
+from holdfast.model.text import filled, text_or_empty, texts_of
+from holdfast.verbs.memory import Memory, Report, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
 LENSES = ("connected_to", "produced_by", "provenance", "stats")
@@ -35,26 +35,6 @@ class Triple:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hop:
-    """One step back in the provenance of a node."""
-
-    depth: int
-    triple: Triple
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """Counts over a graph."""
-
-    triples: int = 0
-    predicates: Mapping[str, int] = field(default_factory=dict)
-    subjects: Mapping[str, int] = field(default_factory=dict)
-    objects: Mapping[str, int] = field(default_factory=dict)
-    issues: Mapping[str, int] = field(default_factory=dict)
-    agents: Mapping[str, int] = field(default_factory=dict)
-
-
 def label(record: Record) -> str:
     """Return a record's label in the graph."""
     return f"{record.kind.replace('_', ' ').title()}: {record.title}"
@@ -62,33 +42,26 @@ def label(record: Record) -> str:
 
 def of_record(record: Record, known: Mapping[str, Record], resolved_in: str = "") -> Iterator[Triple]:
     """Yield the triples of one record; `known` maps ids to the records its links may lead to."""
-    own, fields, by = label(record), record.fields, record.by
-    ends = [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
+    own, by = label(record), record.by
+    issues, people, documents = (
+        filled(*texts_of(record.fields.get(name))) for name in ("related_issues", "people", "documents")
+    )
     if record.kind == "thread":
         worked = {"created_thread": by.session, "resolves_thread": resolved_in}
-        ends = [
-            *((_session(session), predicate, own) for predicate, session in worked.items() if session),
-            *(
-                (own, "relates_to_thread", f"Issue: {issue.upper()}")
-                for issue in filled(*texts_of(fields.get("related_issues")))
-            ),
-            *ends,
-        ]
+        ends = [(_session(session), predicate, own) for predicate, session in worked.items() if session]
+        ends += [(own, "relates_to_thread", f"Issue: {issue.upper()}") for issue in issues]
     else:
-        agent = f"{'Agent' if by.kind == 'agent' else 'Persona'}: {by.name}"
-        people = [_ROLE.sub("", person).strip() or person for person in filled(*texts_of(fields.get("people")))]
+        issue, agent = text_or_empty(record.fields.get("issue")), "Agent" if by.kind == "agent" else "Persona"
         targets = {
-            "created_in": [
-                *(f"Issue: {issue.upper()}" for issue in filled(*texts_of([fields.get("issue")]))),
-                *([_session(by.session)] if by.session else ()),
-            ],
+            "created_in": filled(issue and f"Issue: {issue.upper()}", by.session and _session(by.session)),
             "influenced_by": [
-                *([agent] if by.name and by.kind != "rule" else ()),
-                *(f"Persona: {person}" for person in people),
+                *filled(by.name and by.kind != "rule" and f"{agent}: {by.name}"),
+                *(f"Persona: {_ROLE.sub('', person).strip() or person}" for person in people),
             ],
-            "affects_doc": [f"Doc: {document}" for document in filled(*texts_of(fields.get("documents")))],
+            "affects_doc": [f"Doc: {document}" for document in documents],
         }
-        ends = [*((own, predicate, target) for predicate, each in targets.items() for target in each), *ends]
+        ends = [(own, predicate, target) for predicate, each in targets.items() for target in each]
+    ends += [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
     for subject, predicate, target in dict.fromkeys(ends):
         yield Triple(subject=subject, predicate=predicate, object=target, at=record.created_at, source=record.id)
 
@@ -113,37 +86,36 @@ def nodes_called(triples: Sequence[Triple], name: str) -> list[str]:
     return exact or people or [node for node in labels if wanted and wanted in node.lower()]
 
 
-def provenance(triples: Sequence[Triple], nodes: Sequence[str], depth: int, predicate: str = "") -> list[Hop]:
-    """Return where nodes came from, step by step from subject to object."""
+def provenance(triples: Sequence[Triple], nodes: Sequence[str], depth: int, predicate: str = "") -> list[Report]:
+    """Return where nodes came from, step by step from subject to object: each triple and its `depth`."""
     leaving: dict[str, list[Triple]] = {}
     for triple in triples:
         if predicate in ("", triple.predicate):
             leaving.setdefault(triple.subject, []).append(triple)
-    hops: list[Hop] = []
-    seen, frontier = set[Triple](), list(nodes)
+    hops, seen, frontier = list[Report](), set[Triple](), list(nodes)
     for step in range(1, depth + 1):
         fresh = [triple for node in frontier for triple in leaving.get(node, ()) if triple not in seen]
         seen |= set(fresh)
-        hops += [Hop(depth=step, triple=triple) for triple in dict.fromkeys(fresh)]
+        hops += [{"depth": step, "triple": triple} for triple in dict.fromkeys(fresh)]
         frontier = list(dict.fromkeys(triple.object for triple in fresh))
     return hops
 
 
-def stats_of(triples: Sequence[Triple]) -> Stats:
+def stats_of(triples: Sequence[Triple]) -> Report:
     """Count what is in a graph."""
     objects = Counter(triple.object for triple in triples)
     issues, agents = (
         Counter({name: count for name, count in objects.items() if name.startswith(sort)})
         for sort in ("Issue: ", "Agent: ")
     )
-    return Stats(
-        triples=len(triples),
-        predicates=dict(Counter(triple.predicate for triple in triples).most_common()),
-        subjects=dict(Counter(triple.subject for triple in triples).most_common(TOP)),
-        objects=dict(objects.most_common(TOP)),
-        issues=dict(issues.most_common(TOP_ISSUES)),
-        agents=dict(agents.most_common(TOP)),
-    )
+    return {
+        "triples": len(triples),
+        "predicates": dict(Counter(triple.predicate for triple in triples).most_common()),
+        "subjects": dict(Counter(triple.subject for triple in triples).most_common(TOP)),
+        "objects": dict(objects.most_common(TOP)),
+        "issues": dict(issues.most_common(TOP_ISSUES)),
+        "agents": dict(agents.most_common(TOP)),
+    }
 
 
 def _session(session_id: str) -> str:
@@ -163,30 +135,8 @@ REVERSE = {  # relations that have another name from the other end
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbourhood:
-    """A record, the arrows around it, and the records they lead to."""
-
-    center: Record
-    arrows: tuple[Arrow, ...] = ()
-    records: tuple[Record, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traversal:
-    """The result of a query of a project's graph; `cut` counts the triples or hops left out by the limit."""
-
-    lens: str
-    nodes: tuple[str, ...] = ()
-    triples: tuple[Triple, ...] = ()
-    hops: tuple[Hop, ...] = ()
-    stats: Stats | None = None
-    scanned: int = 0
-    cut: int = 0
-
-
-def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
-    """Return the records and links within `depth` steps of a record, in either direction."""
+def connected(memory: Memory, reference: str, *, depth: int = 2) -> Report:
+    """Return the arrows and records within `depth` steps of a record, in either direction."""
     center = find(memory, reference).record
     arrows, reached, edge = dict[Arrow, None](), {center.id: None}, [center.id]
     for _ in range(depth):
@@ -198,13 +148,16 @@ def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhoo
         if not edge or len(reached) >= MOST:
             break
     found = memory.known(id_ for id_ in reached if id_ != center.id)
-    return Neighbourhood(center=center, arrows=tuple(arrows)[:MOST], records=tuple(found.values()))
+    return {"center": center, "arrows": tuple(arrows)[:MOST], "records": tuple(found.values())}
 
 
 def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
-) -> Traversal:
-    """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
+) -> Report:
+    """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name.
+
+    `cut` counts the triples or hops that the limit leaves out.
+    """
     check_choice(lens, LENSES, "a lens")
     if predicate != "demonstrates":
         check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
@@ -227,15 +180,17 @@ def traverse(
         triples += of_record(record, linked, resolved_in)
     worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
     triples = [*triples, *(triple for session in worked for triple in of_session(session))]
+    found: Report = {"lens": lens, "nodes": (), "triples": (), "hops": (), "stats": None}
+    found |= {"scanned": len(triples), "cut": 0}
     if lens == "stats":
-        return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
+        return found | {"stats": stats_of(triples)}
     if not node.strip():
         raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
     nodes = nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)
-    found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
+    found["nodes"] = nodes
     if lens == "provenance":
         hops = provenance(triples, nodes, min(depth, DEEPEST), predicate)
-        return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
+        return found | {"hops": hops[:limit], "cut": len(hops[limit:])}
     if lens == "connected_to":
         reached = [
             each for each in triples if predicate in ("", each.predicate) and {each.subject, each.object} & {*nodes}
@@ -244,7 +199,7 @@ def traverse(
         relation = predicate or "influenced_by"
         reached = [each for each in triples if each.predicate == relation and each.object in nodes]
     reached.sort(key=lambda triple: triple.at, reverse=True)
-    return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
+    return found | {"triples": reached[:limit], "cut": len(reached[limit:])}
 
 
 def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:

@@ -14,7 +14,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
-from holdfast.verbs.memory import Memory, check_choice, find, is_reference
+from holdfast.verbs.memory import Memory, Report, check_choice, find, is_reference
 from holdfast.verbs.records.read import Listed, called, entries_called
 from holdfast.verbs.search.recall import recall
 
@@ -43,15 +43,6 @@ class Wanted:
     limit: int = 20
     offset: int = 0
     order: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """Records made around a record or an instant."""
-
-    entries: tuple[Entry, ...]
-    center: Entry | None = None
-    at: str = ""
 
 
 def search_observations(memory: Memory, wanted: Wanted) -> Listed:
@@ -93,32 +84,29 @@ def search_observations(memory: Memory, wanted: Wanted) -> Listed:
     return Listed(entries=tuple(page), total=len(fitting), notes=notes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """What a user asked in a session, and which prompt of the session it was."""
+def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Report], int]:
+    """Return a page of what users asked, latest first, each with its number in its session; and how many there are.
 
-    session: str
-    number: int
-    text: str
-    at: str
+    They are those of sessions with hooks, and of imported ones.
+    """
+    store, numbers, asked = memory.store, Counter[str](), list[Report]()
 
+    def add(session: str, number: int, text: str, at: str) -> None:
+        asked.append({"session": session, "number": number, "text": text, "at": at})
 
-def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Prompt], int]:
-    """Return a page of prompts, latest first, with their number: of sessions with hooks, and of imported ones."""
-    store, numbers, asked = memory.store, Counter[str](), list[Prompt]()
     for event in reversed(trail.before(store, LAST_ID, MOST_SCANNED)):
         if event.event == "UserPromptSubmit":
             numbers[event.session] += 1
-            asked.append(Prompt(session=event.session, number=numbers[event.session], text=event.text, at=event.at))
+            add(event.session, numbers[event.session], event.text, event.at)
     for session in transcripts.sessions(store):
         kept = transcripts.get(store, session)
         for line in kept.body.splitlines() if kept and '"imported"' in kept.body[:LONGEST_TURN] else ():
             turn = parse_json(line)
             if isinstance(turn, dict) and turn.get("role") == "user":
                 number = turn.get("prompt_number")
-                number, text, at = number if isinstance(number, int) else 0, turn.get("content", ""), turn.get("at", "")
-                asked.append(Prompt(session=session, number=number, text=str(text), at=str(at)))
-    asked.sort(key=lambda prompt: prompt.at, reverse=True)
+                known = number if isinstance(number, int) else 0
+                add(session, known, str(turn.get("content", "")), str(turn.get("at", "")))
+    asked.sort(key=lambda prompt: prompt["at"], reverse=True)
     return asked[offset : offset + limit], len(asked)
 
 
@@ -157,7 +145,7 @@ def observation(memory: Memory, reference: str) -> Entry:
 
 def timeline_of(
     memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, project: str | None = ""
-) -> Around:
+) -> Report:
     """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question.
 
     An instant or a question is looked for in one project (default: the current one), or in all if `project` is None.
@@ -170,13 +158,14 @@ def timeline_of(
     if "-" in said and said[:4].isdecimal() and not UUID.fullmatch(said):
         moment = parse_instant(said)
         found = around(there, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
-        return Around(entries=called(memory, found), at=moment)
+        return {"entries": called(memory, found), "center": None, "at": moment}
     if said:
         center = observation(memory, anchor)
     else:
         center = _best(there, Query(text=question, kinds=kinds, limit=1, everywhere=everywhere), surface=False)
     found = around(there, center, before=before, after=after, kinds=kinds)
-    return Around(entries=called(memory, found), center=called(memory, [center])[0], at=center.record.created_at)
+    at = center.record.created_at
+    return {"entries": called(memory, found), "center": called(memory, [center])[0], "at": at}
 
 
 def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:

@@ -1,6 +1,6 @@
 """Put together what a session gets when it begins: the memories that matter, and where work was left off."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -16,11 +16,11 @@ from holdfast.model.text import filled, tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
 from holdfast.policy.language.documents import is_document
 from holdfast.policy.manifests import HOW_TO
-from holdfast.policy.ranking.brief_order import USES, Facts, standing
+from holdfast.policy.ranking.brief_order import USES, standing
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.sessions import session_brief as briefs
 from holdfast.policy.sessions.left_off import fenced
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import in_order
 from holdfast.verbs.records.freshness import freshness, is_here, outside
 from holdfast.verbs.records.hot import hot_set
@@ -42,38 +42,20 @@ MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """Where work on one branch was left off, as text."""
-
-    branch: str
-    session: str
-    text: str
-    ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
-    """A file that memories cite: its state before they were compared with it, and their ids."""
-
-    state: str
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionBrief:
     """What a session gets: the memories, and where work was left off, this branch first; and the files they cite, by path."""
 
     memories: briefs.Prepared
-    left_off: tuple[Left, ...] = ()
-    cited: Mapping[str, Cited] = field(default_factory=dict)
+    left_off: tuple[Report, ...] = ()  # for each branch: the branch, session, text and ids
+    cited: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)  # state before they were compared, ids
 
 
 def brief_of(memory: Memory) -> briefs.Prepared:
     """Return both parts as one text; what changes with every session comes last."""
     parts = brief_parts(memory)
     left = parts.left_off[:1]
-    text = "\n".join(text for text in (parts.memories.text, *(each.text for each in left)) if text)
-    ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each.ids)))
+    text = "\n".join(text for text in (parts.memories.text, *(each["text"] for each in left)) if text)
+    ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each["ids"])))
     return briefs.Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text))
 
 
@@ -104,10 +86,11 @@ def brief_parts(memory: Memory) -> SessionBrief:
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
         memories = briefs.Prepared(text=text, tokens=tokens_of(text))
-    left = (
-        Left(branch=work.branch, session=work.session, text=fenced(work, share - 1), ids=tuple(filled(work.summary.id)))
+    left = [
+        {"branch": work.branch, "session": work.session}
+        | {"text": fenced(work, share - 1), "ids": filled(work.summary.id)}
         for work in works
-    )
+    ]
     return SessionBrief(memories=memories, left_off=tuple(left), cited=cited)
 
 
@@ -116,15 +99,15 @@ def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Pag
     return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
 
 
-def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
-    """Return the files of the checkout that records cite, with their states."""
+def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[str, list[str]]]:
+    """Return the files of the checkout that records cite, with their states and the ids of those records."""
     top, ids = memory.checkout.top(), dict[str, list[str]]()
     for record in candidates:
         if is_here(memory, record.project) and is_about_code(record.kind):
             for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record)):
                 if path:
                     ids.setdefault(str(top / path), []).append(record.id)
-    return {path: Cited(state=state_of(path), ids=tuple(citing)) for path, citing in list(ids.items())[:MOST_CITED]}
+    return {path: (state_of(path), citing) for path, citing in list(ids.items())[:MOST_CITED]}
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:
@@ -155,26 +138,18 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
     uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
     newest = max((record.created_at for record in candidates), default="")
     at_hand = {record.id for record in candidates if _is_at_hand(memory, record, touched)}
-    lines = [
-        briefs.Line(
-            record=record,
-            standing=standing(
-                record,
-                Facts(
-                    outcomes=tuple(uses.get(record.id, ())),
-                    hot=record.id in hot,
-                    pinned=hot.get(record.id, False),
-                    doubted=record.id in doubts,
-                    elsewhere=record.project == GLOBAL != memory.project,
-                    at_hand=record.id in at_hand,
-                ),
-                newest,
-            ),
-            doubt=doubts.get(record.id, ""),
-            came=came.get(record.id, ""),
-        )
-        for record in candidates
-    ]
+    marked: dict[str, Container[str]] = {
+        "hot": hot,
+        "pinned": [id_ for id_, pinned in hot.items() if pinned],
+        "doubted": doubts,
+        "elsewhere": [record.id for record in candidates if record.project == GLOBAL != memory.project],
+        "at_hand": at_hand,
+    }
+    lines = list[briefs.Line]()
+    for record in candidates:
+        marks = [mark for mark, ids in marked.items() if record.id in ids]
+        points, doubt = standing(record, newest, uses.get(record.id, ()), marks), doubts.get(record.id, "")
+        lines.append(briefs.Line(record=record, standing=points, doubt=doubt, came=came.get(record.id, "")))
     best, rest = (in_order := briefs.ranked(lines))[:COMPARED], in_order[COMPARED:]
     kept = [*briefs.collapsed(best), *rest]
     wanted = at_hand | set(hot) | {id_ for id_, seen in uses.items() if set(seen) & set(USES)}

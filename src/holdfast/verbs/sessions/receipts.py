@@ -151,9 +151,8 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
     for id_, record in memory.known(first.keys() - known).items():
         if outcome := _outcome(memory, record, first[id_], activity, ended=ended):
-            seconds = datetime.fromisoformat(parse_instant(first[id_].at)).timestamp()
             event = memory.event("used", id_, data={"outcome": outcome}, by=by)
-            events.append(replace(event, id=fixed_id(seconds, f"used {session} {id_}")))
+            events.append(replace(event, id=fixed_id(first[id_].at, f"used {session} {id_}")))
     if events:
         memory.commit(events)
     return len(events)

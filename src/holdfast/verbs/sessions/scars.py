@@ -19,7 +19,7 @@ from holdfast.policy.admission.admit import Duplicate, Waivers, explain
 from holdfast.policy.ranking import weight
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with
-from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
+from holdfast.verbs.memory import Memory, Report, check_choice, find, is_at_hand
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.read import newest_of_kind
@@ -195,26 +195,11 @@ def _judge(memory: Memory, judgement: Answer) -> Record:
     return find(memory, record_use(memory, [judgement.scar], judgement.decision, note=judgement.evidence)[0]).record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """An observation that may be worth a scar, and why."""
+def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: str = "") -> Report:
+    """Store observations ({text, source, severity, context}), each on its own.
 
-    record: Record
-    cue: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Absorbed:
-    """What was stored, what was known already, what was rejected, and candidates for scars."""
-
-    kept: tuple[Record, ...] = ()
-    known: tuple[Record, ...] = ()
-    problems: tuple[str, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-
-
-def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: str = "") -> Absorbed:
-    """Store observations ({text, source, severity, context}), each on its own."""
+    Returns what was stored, what was known already, what was rejected, and candidates for scars.
+    """
     if not observations:
         raise Invalid("There is nothing to absorb.", hint="Pass at least one observation with a text.")
     if len(observations) > MOST:
@@ -233,14 +218,13 @@ def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: s
                 known.append(matches[0].record)
             case refused:
                 problems.append(f"observation {number}: {explain(refused).reason}")
-    possible = tuple(_candidates(*kept, *known))
-    return Absorbed(kept=tuple(kept), known=tuple(known), problems=tuple(problems), candidates=possible)
+    return {"kept": kept, "known": known, "problems": problems, "candidates": _candidates(*kept, *known)}
 
 
-def candidates(memory: Memory, *, limit: int = 50) -> list[Candidate]:
-    """Return this project's observations that sound like lessons and are not linked to a record yet."""
+def candidates(memory: Memory, *, limit: int = 50) -> list[Report]:
+    """Return this project's observations that sound like lessons and are not linked to a record yet, each with its `cue`."""
     possible = _candidates(*newest_of_kind(memory, "observation", limit=500))
-    return [candidate for candidate in possible if not links.around(memory.store, candidate.record.id)][:limit]
+    return [candidate for candidate in possible if not links.around(memory.store, candidate["record"].id)][:limit]
 
 
 def lesson_cue(text: str, severity: str = "") -> str:
@@ -251,9 +235,9 @@ def lesson_cue(text: str, severity: str = "") -> str:
     return f"says “{cue[0]}”" if cue else ""
 
 
-def _candidates(*observed: Record) -> list[Candidate]:
+def _candidates(*observed: Record) -> list[Report]:
     cues = ((record, lesson_cue(record.text, str(record.fields.get("severity", "")))) for record in observed)
-    return [Candidate(record=record, cue=cue) for record, cue in cues if cue]
+    return [{"record": record, "cue": cue} for record, cue in cues if cue]
 
 
 def _draft(observation: Mapping[str, Any], task: str) -> Draft:

@@ -17,7 +17,7 @@ from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.closing import rapport_of
 from holdfast.policy.sessions.left_off import LeftOff
-from holdfast.verbs.memory import MOST_CANDIDATES, Memory, candidates
+from holdfast.verbs.memory import MOST_CANDIDATES, Memory, Report, candidates
 from holdfast.verbs.records.hot import cool
 from holdfast.verbs.records.project import session_event
 from holdfast.verbs.records.read import newest_of_kind
@@ -37,16 +37,6 @@ STARTERS_AT, STARTERS_BY = 1_767_225_600.0, Actor(kind="rule", name="holdfast") 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insight:
-    """How well scars worked recently."""
-
-    sessions: int
-    shown: int
-    heeded: float
-    blind_spot: Record | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """What a session should know when it starts."""
 
@@ -62,7 +52,7 @@ class Opening:
     left_open: tuple[Session, ...] = ()
     left_off: LeftOff | None = None
     planted: int = 0
-    insight: Insight | None = None
+    insight: Report | None = None  # how well scars worked recently
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,7 +324,7 @@ def _opening(memory: Memory, session: Session) -> Opening:
     if shown := sum(effect.shown for effect in scars):
         heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
         blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
-        insight = Insight(sessions=len(worked), shown=shown, heeded=heeded, blind_spot=blind_spot)
+        insight = {"sessions": len(worked), "shown": shown, "heeded": heeded, "blind_spot": blind_spot}
     return Opening(
         session=session,
         last=last,

@@ -150,10 +150,8 @@ def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
         at, touches = max(worked.last_at, record.created_at), 1 + worked.times
         life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
         now_in = "resolved" if record.state == "retired" else stage(life, now)
-        thread = Thread(
-            record=record, stage=now_in, vitality=vitality(life, now), touches=touches, touched_at=at, thread_class=kind
-        )
-        found.append(thread)
+        named: dict[str, Any] = {"vitality": vitality(life, now), "touches": touches, "touched_at": at}
+        found.append(Thread(record=record, stage=now_in, thread_class=kind, **named))
     return found
 
 
@@ -191,9 +189,8 @@ def suggest(memory: Memory, topic: str, session: str) -> Record | None:
     earlier = [entry for entry in summaries if entry.record.by.session != session and entry.record.created_at >= since]
     related = [match for match in similar_to(memory, topic, earlier) if match.related]
     evidence = list(dict.fromkeys(match.entry.record.by.session for match in related))
-    if len(evidence) < RECURRENCES or any(
-        match.same for match in similar_to(memory, topic, _threads(memory, limit=MOST_SUGGESTIONS))
-    ):
+    is_open = (match.same for match in similar_to(memory, topic, _threads(memory, limit=MOST_SUGGESTIONS)))
+    if len(evidence) < RECURRENCES or any(is_open):
         return None
     score = round(sum(match.share for match in related) / len(related), 3)
     pending = similar_to(memory, topic, _threads(memory, state="pending", limit=MOST_SUGGESTIONS))

@@ -1,14 +1,14 @@
 """Merge records that say nearly the same: propose it sentence by sentence, and do it on request."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS, SEVERITIES
 from holdfast.model.record import Draft, Link, Record
-from holdfast.policy.language.comparing import Part, merge
-from holdfast.verbs.memory import Memory, find
+from holdfast.policy.language.comparing import merge
+from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records.conflicts import settled_among
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.truth.contradictions import compare_now, same_pairs, waiting
@@ -26,26 +26,20 @@ class Proposal:
     sources: tuple[Record, ...]
     text: str
     base: str
-    added: tuple[Part, ...] = ()
+    added: tuple[Mapping[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposals:
-    """Possible merges, latest first; how many more there are, and how many records are not compared yet."""
-
-    found: tuple[Proposal, ...] = ()
-    more: int = 0
-    waiting: int = 0
-
-
-def duplicates(memory: Memory, *, limit: int = 20) -> Proposals:
+def duplicates(memory: Memory, *, limit: int = 20) -> Report:
     """Compare what is new, and propose merges of what was found to say the same; nothing else is changed."""
     compare_now(memory)
     return proposals(memory, limit=limit)
 
 
-def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
-    """Propose merges in this project, of memories that were found to say the same; nothing is changed."""
+def proposals(memory: Memory, *, limit: int = 20) -> Report:
+    """Propose merges in this project, of memories that were found to say the same, latest first; nothing is changed.
+
+    Returns those `found`, how many `more` there are, and how many records wait to be compared.
+    """
     pairs = same_pairs(memory)
     known = memory.known(id_ for pair in pairs for id_ in pair)
     active = {id_: record for id_, record in known.items() if record.state == "active"}
@@ -64,8 +58,8 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
             group.append(new)
             home[new] = group
     groups = list({id(group): group for group in home.values()}.values())
-    found = tuple(_proposal([active[id_] for id_ in group]) for group in groups[:limit])
-    return Proposals(found=found, more=max(0, len(groups) - limit), waiting=waiting(memory))
+    found = [_proposal([active[id_] for id_ in group]) for group in groups[:limit]]
+    return {"found": found, "more": max(0, len(groups) - limit), "waiting": waiting(memory)}
 
 
 def proposal_of(memory: Memory, references: Iterable[str]) -> Proposal:

@@ -26,7 +26,7 @@ from holdfast.model.text import shorten
 from holdfast.policy.language.comparing import facing, other_numbers, same_words, says_otherwise, statement_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader
-from holdfast.verbs.memory import Memory, check_choice, find
+from holdfast.verbs.memory import Memory, Report, check_choice, find
 from holdfast.verbs.records.conflicts import claim_of, in_order, is_comparable, settled_among
 from holdfast.verbs.records.hot import change_trust
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
@@ -234,16 +234,6 @@ QUOTED = 160  # characters of a sentence that are quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """An event of one of two records."""
-
-    at: str
-    record: str
-    verb: str
-    by: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
     """Two active records that contradict each other, the sentences that do, and who marked them when."""
 
@@ -252,47 +242,21 @@ class Dispute:
     explain: str = ""
     marked_at: str = ""
     marked_by: str = ""
-    timeline: tuple[Moment, ...] = ()
+    timeline: tuple[Report, ...] = ()  # the events of both: at, record, verb, by
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disputes:
-    """Open contradictions, and how many records are not compared yet."""
-
-    found: tuple[Dispute, ...] = ()
-    waiting: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikelyConflict:
-    """A record that another one seems to contradict, how likely, and the sentences that do."""
-
-    record: Record
-    strength: float
-    explain: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """How a contradiction was resolved."""
-
-    how: str
-    kept: Record
-    other: Record
-
-
-def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
-    """Compare one record with its nearest ones now; return what it seems to contradict, likeliest first."""
+def conflicts(memory: Memory, reference: str) -> list[Report]:
+    """Compare one record with its nearest ones now; return what it seems to contradict and how likely, likeliest first."""
     clashes = [
-        LikelyConflict(record=one.record, strength=round(one.conflict, 3), explain=_sides(one.older, one.newer))
+        {"record": one.record, "strength": round(one.conflict, 3), "explain": _sides(one.older, one.newer)}
         for one in judged(memory, find(memory, reference))
         if one.conflict >= CONFLICT
     ]
-    return sorted(clashes, key=lambda clash: -clash.strength)
+    return sorted(clashes, key=lambda clash: -clash["strength"])
 
 
-def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
-    """Return the contradictions that were found or marked in this project and are not resolved, with their history."""
+def open_contradictions(memory: Memory, *, limit: int = 20) -> Report:
+    """Return the contradictions of this project that are not resolved, with their history, and how many records wait to be compared."""
     homes = (memory.project, GLOBAL)
     numbers = dict.fromkeys(map(memory.store.project_number, homes))
     pairs = [pair for number in numbers for pair in links.pairs(memory.store, "contradicts", number)]
@@ -304,7 +268,7 @@ def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
             unique[older.id, newer.id] = Dispute(older=older, newer=newer)
     marked = sorted(unique.values(), key=lambda each: (each.newer.created_at, each.newer.id), reverse=True)
     latest = (with_history(memory, dispute) for dispute in marked[:limit])
-    return Disputes(found=(*latest, *marked[limit:]), waiting=waiting(memory))
+    return {"found": [*latest, *marked[limit:]], "waiting": waiting(memory)}
 
 
 def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
@@ -315,7 +279,7 @@ def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
     return with_history(memory, Dispute(older=older, newer=newer))
 
 
-def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = "", note: str = "") -> Resolved:
+def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = "", note: str = "") -> Report:
     """Resolve a contradiction: `keep` (default: the newer) supersedes, weakens or removes the other, or both are right."""
     check_choice(how, HOWS, "a resolution")
     older, newer = _both(memory, first, second)
@@ -340,7 +304,7 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
                 retire(memory, other.id, f"contradicted by {kept.id}" + (f": {note}" if note else ""))
             case "both":
                 link(memory, kept.id, "relates_to", other.id, note=note)
-    return Resolved(how=how, kept=find(memory, kept.id).record, other=find(memory, other.id).record)
+    return {"how": how, "kept": find(memory, kept.id).record, "other": find(memory, other.id).record}
 
 
 def _both(memory: Memory, first: str, second: str) -> tuple[Record, Record]:
@@ -362,7 +326,7 @@ def _arrows(memory: Memory, left: Record, right: Record) -> list[links.Arrow]:
 
 def with_history(memory: Memory, dispute: Dispute) -> Dispute:
     """Return a dispute with the sentences that contradict, who marked it, and the events of both records."""
-    ids, moments, marks = {dispute.older.id, dispute.newer.id}, list[Moment](), [("", "")]
+    ids, moments, marks = {dispute.older.id, dispute.newer.id}, list[Report](), [("", "")]
     every = (event for id_ in ids for event in memory.store.events_about(id_))
     for event in sorted(every, key=lambda event: event.id):
         if event.verb in ("linked", "unlinked") and event.data.get("target") not in ids:
@@ -371,7 +335,7 @@ def with_history(memory: Memory, dispute: Dispute) -> Dispute:
         by = event.by.name or event.by.kind
         marks += [(event.at, by)] * is_mark
         if event.verb != "linked" or is_mark:
-            moments.append(Moment(at=event.at, record=event.about, verb=event.verb, by=by))
+            moments.append({"at": event.at, "record": event.about, "verb": event.verb, "by": by})
     explain, (at, by) = _sides(*facing(claim_of(dispute.older), claim_of(dispute.newer))[0]), marks[-1]
     return replace(dispute, explain=explain, marked_at=at, marked_by=by, timeline=tuple(moments))
 

@@ -14,7 +14,7 @@ from holdfast.model.replica import CommittedMemory
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.freshness import details, freshness_of, is_about_code, new_value, places_of, wrong_claims
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records.freshness import freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise
 from holdfast.verbs.records.read import pages
@@ -29,17 +29,6 @@ COMMANDS: dict[Action, str] = {  # the most urgent first
     "keep": "",
 }
 NOWHERE = ".holdfast/memories"  # where a finding is shown that has no file; code scanning requires a place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """A record, its freshness, and the recommended action."""
-
-    record: Record
-    freshness: Freshness
-    action: Action
-    why: str = ""
-    command: str = ""
 
 
 def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str, ...] | None = None) -> Record:
@@ -65,17 +54,18 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
     return commit_about(memory, "verified", record, data)
 
 
-def check_all(memory: Memory) -> list[Checked]:
+def check_all(memory: Memory) -> list[Report]:
     """Check every record of the project that describes the present, those with problems first, with a recommended action."""
     gone = {record.id: branch for branch, orphans in lost(memory).items() for record in orphans}
-    checked = []
+    checked = list[Report]()
     for page in project_pages(memory):
         states = freshness(memory, page)
         for record in page:
             action, why = _advice(record, states[record.id], gone.get(record.id, ""))
             command = COMMANDS[action].format(short(record.id))
-            checked.append(Checked(record=record, freshness=states[record.id], action=action, why=why, command=command))
-    return sorted(checked, key=lambda result: list(COMMANDS).index(result.action))
+            advice = {"action": action, "why": why, "command": command}
+            checked.append({"record": record, "freshness": states[record.id], **advice})
+    return sorted(checked, key=lambda result: list(COMMANDS).index(result["action"]))
 
 
 def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]:
@@ -136,22 +126,14 @@ class Falsified:
     held: bool = False  # it is quarantined here: recall does not return it, but the team relies on it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedChange:
-    """The memories that were checked, those that a change makes untrue, and what could not be checked."""
-
-    checked: tuple[Record, ...] = ()
-    broken: tuple[Falsified, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def check_change(
     memory: Memory, base: str, committed: Sequence[CommittedMemory] = (), *, everything: bool = False
-) -> CheckedChange:
+) -> Report:
     """Check the team's memories, in the repository's files and in the store, against the changes since a commit.
 
     Files come first: where a memory is in both, its file is what the change is reviewed with. Quarantined memories of
-    the store are checked as well, so that they hide nothing. `everything` adds private ones.
+    the store are checked as well, so that they hide nothing. `everything` adds private ones. Returns what was checked, what
+    the change makes untrue (`broken`), and notes about what could not be checked.
     """
     memory = memory.acting_on(memory.checkout.project())
     files = {item.now.id: item.file for item in committed if item.now}
@@ -185,7 +167,7 @@ def check_change(
         for finding in states[record.id].findings
         if finding.state == "unknown"
     ]
-    return CheckedChange(checked=tuple(records), broken=tuple(broken), notes=tuple(notes))
+    return {"checked": records, "broken": broken, "notes": notes}
 
 
 def _with_base(memory: Memory, record: Record, base: str) -> Record:

@@ -30,7 +30,7 @@ from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
-from holdfast.verbs.memory import Memory, find, untagged
+from holdfast.verbs.memory import Memory, Report, find, untagged
 from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, redactions
 
 FOLDER = "erasing"  # texts of erased memories, until every copy is gone
@@ -60,26 +60,6 @@ class Erased:
     not_reached: tuple[str, ...] = ()
     finished: bool = True
     texts: tuple[str, ...] = field(default=(), repr=False)  # to search for in backups; never displayed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
-    """What was masked in one database (rows by table, records made by rules) and which records were left."""
-
-    rows: Mapping[str, int]
-    masked: tuple[str, ...]
-    said_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
-    """A copy of the store: whether it contains what was erased, what was done about it, and what went wrong."""
-
-    path: str
-    holds: bool
-    rewritten: bool = False
-    removed: bool = False  # deleted: it is damaged and could not be rewritten
-    problem: str = ""
 
 
 def erase(memory: Memory, reference: str) -> Erased:
@@ -164,8 +144,13 @@ def forget_prepared(memory: Memory) -> int:
         return _drop_prepared(memory.store.folder, is_outdated)
 
 
-def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swept:
-    """Remove erased memories and quotes of them from one database; `erasures` are the events that erased them."""
+def sweep_store(
+    store: Store, erasures: Sequence[Event], eraser: Eraser
+) -> tuple[Mapping[str, int], list[str], list[str]]:
+    """Remove erased memories and quotes of them from one database; `erasures` are the events that erased them.
+
+    Returns what was masked (rows by table, records made by rules), and which records were left.
+    """
     ids = {event.about for event in erasures}
     unknown = [event for event in erasures if not _is_erased(store, event.about) and store.all_about(event.about)]
     if unknown:
@@ -186,7 +171,7 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
                 others.append(event.about)
         store.put_again(changed)
     quoted = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
-    return Swept(rows=rows, masked=tuple(quoted), said_by=tuple(dict.fromkeys(others)))
+    return rows, list(quoted), others
 
 
 def _sweep(memory: Memory, gone: Remains) -> Erased:
@@ -215,7 +200,7 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         reached["unfinished file"] = _drop_leftovers(memory)
         with memory.store.transaction():
             swept = [sweep_store(memory.store, erasures, eraser)]
-            redacted = redactions(memory, swept[0].masked, "it quoted an erased memory")
+            redacted = redactions(memory, swept[0][1], "it quoted an erased memory")
             memory.store.commit([memory.signed(event) for event in redacted])
         swept += [sweep_store(store, erasures, eraser) for store in siblings]
         emptied = [store.forget_deleted() for store in (memory.store, *siblings)]
@@ -235,14 +220,14 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
     ]
     copies = memory.copies(updates, is_outdated) if memory.copies else Scrubbed()
     reached.update(copies.reached)
-    for sweep in swept:
-        reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in sweep.rows.items()})
-        reached["memory that quoted it"] += len(sweep.masked)
+    for rows, masked, _ in swept:
+        reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in rows.items()})
+        reached["memory that quoted it"] += len(masked)
     return Erased(
         ids=ids,
         reached={name: count for name, count in reached.items() if count},
         files=copies.files,
-        said_by=tuple(dict.fromkeys(about for sweep in swept for about in sweep.said_by)),
+        said_by=tuple(dict.fromkeys(about for _, _, left in swept for about in left)),
         not_reached=(*unopened, *copies.not_reached, *_out_of_reach(memory, emptied=all(emptied))),
         texts=texts,
     )
@@ -303,27 +288,27 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
     return [place for place, applies in places.items() if applies]
 
 
-def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Backup]:
-    """Return every known backup, and whether it still contains what was erased.
+def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Report]:
+    """Return every known backup, and whether it still contains (`holds`) what was erased.
 
-    With `rewrite` those that do are rewritten without it, checked and replaced.
+    With `rewrite` those that do are rewritten without it, checked and replaced; a damaged one that cannot be is removed.
     """
     files = [file for file in backup.known(memory.store.folder) if file.exists()] if memory.store.folder else []
     only_there = sentences_in([data for file in files for data in _erased_data(file, erased)])
     eraser, erasures = Eraser((*erased.texts, *only_there)), _erasures_of(memory, erased.ids)
-    backups = []
+    backups = list[Report]()
     for file in files:
-        found = Backup(path=str(file), holds=_holds(file, erased, eraser))
-        if rewrite and found.holds:
+        found: Report = {"path": str(file), "holds": _holds(file, erased, eraser), "rewritten": False, "removed": False}
+        if rewrite and found["holds"]:
             try:
                 backup.rewrite(file, lambda store: sweep_store(store, erasures, eraser))
-                found = replace(found, holds=_holds(file, erased, eraser), rewritten=True)
+                found |= {"holds": _holds(file, erased, eraser), "rewritten": True}
             except (HoldfastError, OSError) as problem:
                 if isinstance(problem, StoreError) and file.parent.name != backup.FOLDER:
                     file.unlink()  # the rest of a damaged store: what was readable is recovered
-                    found = replace(found, holds=False, removed=True)
+                    found |= {"holds": False, "removed": True}
                 else:
-                    found = replace(found, problem=str(problem))
+                    found["problem"] = str(problem)
         backups.append(found)
     return backups
 

@@ -200,16 +200,6 @@ class Project:
     last_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """Recent CPU time of a hook event in milliseconds, as the hooks measured it."""
-
-    event: str
-    times: int
-    p50: float
-    p95: float
-
-
 ByDay = Mapping[str, Counter[str]]
 
 
@@ -225,7 +215,7 @@ class Days:
     tokens: ByDay = field(default_factory=dict)
     outcomes: ByDay = field(default_factory=dict)
     observed: int = 0  # outcomes detected only by a rule
-    timings: tuple[Timing, ...] = ()
+    timings: tuple[Report, ...] = ()
 
 
 def projects(memory: Memory) -> list[Project]:
@@ -286,8 +276,8 @@ def start_of_day(date: str, zone: tzinfo | None) -> str:
     return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def timings(memory: Memory) -> list[Timing]:
-    """Return the recent cost of hooks by event."""
+def timings(memory: Memory) -> list[Report]:
+    """Return the recent CPU time of hooks by event, in milliseconds as they measured it."""
     times = defaultdict[str, list[float]](list)
     for entry in trail.before(memory.store, "~", MOST_TIMED):
         if entry.took_ms and entry.event != "Injected":
@@ -297,7 +287,7 @@ def timings(memory: Memory) -> list[Timing]:
         return durations[min(len(durations) - 1, int(len(durations) * share))]
 
     return [
-        Timing(event=event, times=len(durations), p50=at(durations, 0.5), p95=at(durations, 0.95))
+        {"event": event, "times": len(durations), "p50": at(durations, 0.5), "p95": at(durations, 0.95)}
         for event, durations in sorted(times.items())
     ]
 

@@ -26,7 +26,7 @@ from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
-from holdfast.verbs.truth.contradictions import Resolved, open_contradictions, resolve
+from holdfast.verbs.truth.contradictions import open_contradictions, resolve
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, typos_in
 
@@ -236,9 +236,9 @@ def _pending(memory: Memory) -> Iterator[Item]:
 
 def _mined(memory: Memory) -> Iterator[Item]:
     for pattern in mining.mined(memory, limit=MOST_AT_ONCE):
-        times = f"{pattern.occurrences} times" if pattern.occurrences > 1 else "once"
-        where = f"{pattern.sessions} sessions" if pattern.sessions > 1 else "logged output"
-        yield Item(sort="mined", record=pattern.record, why=f"found {times} in {where}")
+        times = f"{pattern['occurrences']} times" if pattern["occurrences"] > 1 else "once"
+        where = f"{pattern['sessions']} sessions" if pattern["sessions"] > 1 else "logged output"
+        yield Item(sort="mined", record=pattern["record"], why=f"found {times} in {where}")
 
 
 def _suggested(memory: Memory) -> Iterator[Item]:
@@ -257,16 +257,17 @@ def _overwritten(memory: Memory) -> Iterator[Item]:
 
 
 def _disputed(memory: Memory) -> Iterator[Item]:
-    for pair in open_contradictions(memory, limit=MOST).found:
+    for pair in open_contradictions(memory, limit=MOST)["found"]:
         yield Item(sort="contradiction", record=pair.newer, others=(pair.older,), why=pair.explain)
 
 
 def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
     groups, items, why = proposals(memory, limit=end), list[Item](), "they say nearly the same"
-    for group in groups.found[start:]:
+    for group in groups["found"][start:]:
         *others, newest = group.sources
         items.append(Item(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text))
-    return Waiting(total=len(groups.found) + groups.more, items=tuple(items), not_looked_at=groups.waiting)
+    total = len(groups["found"]) + groups["more"]
+    return Waiting(total=total, items=tuple(items), not_looked_at=groups["waiting"])
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
@@ -383,7 +384,7 @@ def _still_true(memory: Memory, item: Item, _: Given) -> Record:
     return verify(memory, record.id, anchors=None if kept == record.anchors else kept)
 
 
-def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> Resolved:
+def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> Report:
     """Resolve a contradiction in favour of the newer memory, or of the older one."""
     newer, older, *_ = item.ids
     return resolve(memory, newer, older, how, keep=item.ids[kept], note=given.reason)

@@ -17,7 +17,7 @@ from holdfast.model.foreign_json import parse_json, with_texts
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 
 # Files of hooks and the worker next to the database. Settings and our own token hold credentials on purpose.
 FILES = ("spool/*", "spool/.*", "prepared/*", "seen/*", "hooks.log*")
@@ -38,26 +38,6 @@ class Leak:
     begins: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted:
-    """What was masked: events, the memories they are about, other rows and files; and whether nothing is left on disk."""
-
-    events: int
-    records: tuple[str, ...]
-    rows: dict[str, int]
-    files: int
-    clean: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanResult:
-    """The credentials in a folder, and the files that were not read."""
-
-    leaks: tuple[Leak, ...]
-    files: int
-    skipped: tuple[str, ...]
-
-
 def scan(memory: Memory) -> list[Leak]:
     """Return every credential in the journal, other tables and files of hooks, once for each place."""
     leaks = dict.fromkeys(_secrets(memory))
@@ -69,8 +49,11 @@ def scan(memory: Memory) -> list[Leak]:
     ]
 
 
-def redact(memory: Memory) -> Redacted:
-    """Mask every credential, and its text wherever else it occurs; the journal records that."""
+def redact(memory: Memory) -> Report:
+    """Mask every credential, and its text wherever else it occurs; the journal records that.
+
+    Returns what was masked: events, the memories they are about, other rows and files; and if nothing is left on disk.
+    """
     known = {text for _, _, text in _secrets(memory) if len(text) >= SHORTEST_KNOWN}
     literal = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True)))) if known else None
 
@@ -87,13 +70,12 @@ def redact(memory: Memory) -> Redacted:
         for table, number in (rows | ({"journal": len(changed)} if changed else {})).items():
             counters.add(store, f"redacted.{table}", now, number)
     files = sum(clean_file(path, clean) for path in files_of(memory.store.folder))
-    return Redacted(
-        events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_deleted(free_pages=True)
-    )
+    clean_now = store.forget_deleted(free_pages=True)
+    return {"events": len(changed), "records": ids, "rows": rows, "files": files, "clean": clean_now}
 
 
-def look_through(folder: Path) -> ScanResult:
-    """Return the credentials in the files of a folder, which are not changed."""
+def look_through(folder: Path) -> Report:
+    """Return the credentials in the files of a folder, which are not changed, and the files that were not read."""
     leaks: dict[tuple[str, str, str], Leak] = {}
     skipped, files = [], 0
     for path in _walk(folder):
@@ -110,7 +92,7 @@ def look_through(folder: Path) -> ScanResult:
             line = text[: text.find(secret)].count("\n") + 1
             place = f"{mask_secrets(name)}:{line}"
             leaks[place, kind, secret] = Leak(kind=kind, where="file", id=place, title="", begins=_begins(secret))
-    return ScanResult(leaks=tuple(leaks.values()), files=files, skipped=tuple(skipped))
+    return {"leaks": list(leaks.values()), "files": files, "skipped": skipped}
 
 
 def _begins(text: str) -> str:
