@@ -245,7 +245,7 @@ def environment() -> Environment:
     }
     made.globals |= {"version": __version__, "asset": asset, "only_in": only_in, "counted": counted, "bar": bar}
     made.globals |= {"nav": NAV, "of_project": OF_PROJECT, "everywhere": EVERYWHERE, "kinds": KINDS}
-    made.globals |= {"choices_of": choices, "waiting_in": urgent}
+    made.globals |= {"choices_of": choices, "waiting_in": urgent, "differences": differences}
     made.filters["icon"] = lambda kind: KINDS[kind].icon if kind in KINDS else "•"
     return made
 
