@@ -11,7 +11,6 @@ from datetime import date as calendar_date
 from datetime import datetime, timedelta
 from functools import cache, lru_cache, partial
 from hashlib import blake2b
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -31,6 +30,7 @@ from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
 from holdfast.model.text import counted, shorten
+from holdfast.surfaces.maps import Terms, mapped
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.sessions.receipts import IN_WORDS
 from holdfast.verbs.upkeep.health import start_of_day
@@ -172,9 +172,8 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
 
 
 def table(items: Iterable[object], columns: str) -> list[Row]:
-    """Return a row for each item; a column is one of its attributes, or `name=path` of one inside it."""
-    pairs = [(name, attrgetter(path or name)) for name, _, path in (one.partition("=") for one in columns.split())]
-    return [{name: read(item) for name, read in pairs} for item in items]
+    """Return a row for each item by a map of its columns (surfaces/maps.py)."""
+    return [mapped(columns, item, None, Terms()) for item in items]
 
 
 def check_rows(count: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.compose.settings import CHOICES, check_setting, keep_settings, put_settings_back, user_file
+from holdfast.compose.settings import CHOICES, check_setting, keep_settings, printable, put_settings_back, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.pages.activity import changes_in, lines_of
@@ -34,7 +34,6 @@ LOOKED = "holdfast-looked"
 # What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
 GROUPS = [(title, names.split()) for title, names in WORDS["settings"].items()]
 CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
-HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
 
 
 @render.page_at("/home/health", "home_health.html", "Health", back="/")
@@ -90,7 +89,7 @@ def _settings(ask: Ask) -> dict[str, Any]:
     every, file, home = dict[str, dict[str, Any]](), user_file(), Path.home()
     for name in (spec.name for spec in fields(Config)):
         value, can_change = getattr(config, name), name in CHANGEABLE and sources[name] in ("default", str(file))
-        value = ("set" if value else "") if name in HIDDEN else value
+        value = printable(name, value)
         every[name] = {"name": name, "value": value, "help": said[name], "source": sources[name], "open": can_change}
     groups = [(title, [every[name] for name in names]) for title, names in GROUPS]
     others = [one for name, one in every.items() if name not in CHANGEABLE]
