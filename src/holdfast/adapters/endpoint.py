@@ -25,7 +25,7 @@ LONGEST_SAID = 300
 class _Stay(HTTPRedirectHandler):
     """Follows no redirect: a key meant for one host must not reach another."""
 
-    def redirect_request(self, *_: object) -> None:  # type: ignore[override]
+    def redirect_request(self, *_: object) -> None:
         return
 
 

@@ -30,6 +30,7 @@ from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
 from holdfast.model.text import counted, shorten
+from holdfast.policy.ranking.health import word_for
 from holdfast.surfaces.maps import Terms, mapped
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.sessions.receipts import IN_WORDS
@@ -230,6 +231,7 @@ def environment() -> Environment:
     made.loader, made.trim_blocks, made.lstrip_blocks = FileSystemLoader(HERE / "templates"), True, True
     made.filters |= {
         "markdown": markdown,
+        "grade": word_for,
         "project": lambda name: "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name,
         "dated": lambda text, stamp: _STAMP.sub(lambda found: stamp(found[0]), text),
         "first_part": lambda path: "/" + path.split("/")[1],

@@ -9,19 +9,18 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.pages.home import health_of
 from holdfast.hosts.web.pages.record import cited_by, home_of
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import explain
-from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import expires, find
 from holdfast.verbs.records.actions import Action, act_on
 from holdfast.verbs.records.lifecycle import Done, act
 from holdfast.verbs.sessions import thread
 from holdfast.verbs.upkeep import inbox
-from holdfast.verbs.upkeep.health import health
 
 PAGE, MOST_MARKED = 20, 200
 LANES = tuple(WORDS["stages"].items())
@@ -53,15 +52,10 @@ def _items(ask: Ask) -> dict[str, Any]:
     return _shown(ask) | shown
 
 
-def _score(ask: Ask) -> dict[str, Any]:
-    report = cached_until_event(ask, "health", lambda: health(ask.memory))
-    return {"health": report, "word": word_for(report.score)}
-
-
 _part = partial(render.page_at, back="/review")
 _chips = _part("/review/chips", "review_chips.html", "Review")(lambda ask: _shown(ask) | {"counts": _counts(ask)})
 _part("/review/count", "review_count.html", "Review")(lambda ask: {"waiting": inbox.urgent(_counts(ask))})
-_part("/review/score", "review_score.html", "The health score")(_score)
+_part("/review/score", "review_score.html", "The health score")(lambda ask: {"health": health_of(ask)})
 
 
 def _rows(ask: Ask) -> list[render.Row]:
@@ -154,10 +148,9 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     if not ask.fragment:
         return render.moved(ask, back if back.startswith("/review") else "/review", done)
     counts = _counts(ask)
-    said = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
-    show = back.partition("show=")[2].partition("&")[0]
-    around = {"counts": counts, "sorts": inbox.SORTS, "show": show, "waiting": inbox.urgent(counts)}
-    answer = render.page(ask, "review_done.html", **said, **around)
+    values: dict[str, Any] = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
+    values |= {"counts": counts, "sorts": inbox.SORTS, "show": back.partition("show=")[2].partition("&")[0]}
+    answer = render.page(ask, "review_done.html", waiting=inbox.urgent(counts), **values)
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
