@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any
+from http.client import HTTPException
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -25,10 +25,8 @@ LONGEST_SAID = 300
 class _Stay(HTTPRedirectHandler):
     """Follows no redirect: a key meant for one host must not reach another."""
 
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> None:
-        del req, fp, code, msg, headers, newurl
+    def redirect_request(self, *_: object) -> None:
+        return
 
 
 def post(

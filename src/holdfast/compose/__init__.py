@@ -4,12 +4,12 @@ import getpass
 import os
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.adapters.embedders.local import LocalClassifier
@@ -23,21 +23,17 @@ from holdfast.engine.locks import turn as turn
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import Config
-from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
-from holdfast.model.event import Actor, ActorKind, Event
+from holdfast.model.errors import InvalidConfig, MissingPackage, Unreachable
+from holdfast.model.event import Actor, ActorKind
 from holdfast.model.files import FILE, read_regular
 from holdfast.model.ids import Clock
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Context, Memory
 
-if TYPE_CHECKING:
-    from holdfast.engine.views import Entry
-    from holdfast.verbs.upkeep.erasing import Erased
-
 # numpy's threads spin while they wait, which doubles the CPU time of a recall; its matrices here are small. Set before
 # anything imports numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-LOCK = "work.lock"
+LOCK, POSTGRES = "work.lock", ("postgresql://", "postgres://")
 REACH_SECONDS = 0.8
 RECENT = 12 * 3600  # seconds; process ids are reused
 
@@ -67,7 +63,8 @@ def open_memory(
         embedder=embedder_of(config),
         classifier=LocalClassifier(),
         observing=lambda: observing_of(config, home),
-        on_erased=_erased,
+        # Imported with the first erasure.
+        on_erased=lambda memory, events: import_module("holdfast.verbs.upkeep.erasing").commit(memory, events),
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
         context=Context(actor=actor),
         clock=clock,
@@ -98,12 +95,6 @@ def worker_lock(home: Path) -> Iterator[bool]:
         os.close(handle)
 
 
-def _erased(memory: Memory, events: Sequence[Event]) -> "tuple[list[Entry], Erased]":
-    from holdfast.verbs.upkeep.erasing import commit
-
-    return commit(memory, events)
-
-
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
     """Open the store; if the team's database is unreachable, the copy on this machine, with a note about that.
 
@@ -123,7 +114,8 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
                 raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
         store = opened(database_of(config, home, role))
     except Unreachable as problem:
-        return opened(_embedded(home, COPY)), f"{problem.message} {_APART}"
+        what = "Working on the local copy; what is saved now is sent to the team when the database is back."
+        return opened(_embedded(home, COPY)), f"{problem.message} {what}"
     if (home / COPY).exists():
         from holdfast.verbs.exchange.replicas import drain, waiting
 
@@ -131,9 +123,6 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
             if waiting(copy):
                 drain(copy, store)
     return store, ""
-
-
-_APART = "Working on the local copy; what is saved now is sent to the team when the database is back."
 
 
 def refresh_copy(memory: Memory) -> int:
@@ -159,14 +148,14 @@ def database_of(config: Config, home: Path, role: str = "") -> Database:
     """Open the database that the settings name, or the embedded one in the store's folder."""
     if not config.database:
         return _embedded(home, FILE)
-    if not config.database.startswith(_POSTGRES):
+    if not config.database.startswith(POSTGRES):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
     return _postgres(config.database, role=role)
 
 
 def database_at(place: str) -> Database:
     """Open the database at a postgresql:// URL, or the embedded one in a folder."""
-    return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
+    return _postgres(place) if place.startswith(POSTGRES) else SQLite(Path(place).expanduser() / FILE)
 
 
 def served_store(config: Config, role: str = "") -> Store:
@@ -176,16 +165,19 @@ def served_store(config: Config, role: str = "") -> Store:
     return Store(_postgres(config.database, role=role, seconds=ANSWER_SECONDS))
 
 
-_POSTGRES = ("postgresql://", "postgres://")
-
-
 def _postgres(url: str, *, role: str = "", seconds: float = 0.0) -> Database:
-    try:
+    with needing("postgres"):
         from holdfast.engine.postgres.database import Postgres
-    except ImportError as problem:
-        hint = "Run: pip install 'holdfast[postgres]'"
-        raise StoreError("PostgreSQL needs an optional package.", hint=hint) from problem
     return Postgres(url, role=role, patience=seconds)
+
+
+@contextmanager
+def needing(extras: str) -> Iterator[None]:
+    """Name the extras to install if an import fails."""
+    try:
+        yield
+    except ImportError as problem:
+        raise MissingPackage(hint=f"Run: pip install 'holdfast[{extras}]'") from problem
 
 
 def _client_session(note: Path) -> str:

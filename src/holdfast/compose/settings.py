@@ -1,6 +1,7 @@
 """Load the settings with the source of each value, and find the folder of the store."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from hashlib import blake2b
@@ -104,6 +105,15 @@ def user_file() -> Path:
 def settings_files(folder: Path) -> list[str]:
     """Return the files that the settings of a folder come from, whether they exist or not."""
     return [str(user_file()), str((_nearest(folder) or folder / files.FOLDER) / "config.toml")]
+
+
+def printable(name: str, value: object) -> object:
+    """Return a setting's value as people and programs may read it, without credentials."""
+    if name in ("embedder_key", "observer_key", "http_token") and value:
+        return "(set)"
+    if name == "database":
+        return re.sub(r"(?<=:)(?!//).*(?=@)|(?<=password=)[^&]+", "…", str(value))
+    return list(value) if isinstance(value, tuple) else value
 
 
 def keep_settings(values: Mapping[str, Any]) -> Path:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from holdfast.compose import database_at, database_of
 from holdfast.engine.postgres import row_security
-from holdfast.engine.postgres.row_security import KEEPER, MEMBER
+from holdfast.engine.postgres.row_security import KEEPER
+from holdfast.engine.postgres.row_security import MEMBER as MEMBER  # noqa: PLC0414  for the server
 from holdfast.engine.recovery.copy_store import Moved, move
 from holdfast.engine.store import open_store
 from holdfast.engine.views.vectors import make_graph
@@ -14,8 +15,6 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import plant
-
-__all__ = ["MEMBER", "Moved", "grant", "move_store", "protect", "role_of_server"]
 
 
 def role_of_server(config: Config, home: Path) -> str:

@@ -1,11 +1,12 @@
 """Any value of ours as JSON, for programs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from holdfast.model.query import Hit, Recalled
+from holdfast.model.query import Recalled
 from holdfast.model.record import Record, record_to_json
+from holdfast.surfaces.maps import Terms, mapped
 
 
 def plain(value: Any) -> Any:
@@ -24,29 +25,16 @@ def plain(value: Any) -> Any:
     return value
 
 
+_HIT = "score=score|4, confidence, why=why|rounded, snippet, freshness=freshness|plain, branch?, came?, alike?=alike|none, "
+_HIT += "record=record|record"
+_RECALLED = f"hits=hits[{_HIT}], search, gated, cut, lagging, confidence, related=related|plain, "
+_RECALLED += f"closest?=closest{{id, title}}, held?=held[{_HIT}], notes=notes|list"
+
+
 def recalled_to_json(recalled: Recalled, record: Callable[[Record], Any] = record_to_json) -> dict[str, Any]:
     """Return the result of a recall as JSON, its records as `record` writes them."""
 
-    def hits(found: Iterable[Hit]) -> list[dict[str, Any]]:
-        return [
-            {
-                "score": round(hit.score, 4),
-                "confidence": hit.confidence,
-                "why": {name: round(value, 4) for name, value in hit.why.items()},
-                "snippet": hit.snippet,
-                "freshness": plain(hit.freshness),
-                **{name: more for name in ("branch", "came", "alike") if (more := getattr(hit, name))},
-                "record": record(hit.record),
-            }
-            for hit in found
-        ]
+    def rounded(why: Mapping[str, float]) -> dict[str, float]:
+        return {name: round(value, 4) for name, value in why.items()}
 
-    near = recalled.closest
-    return {
-        "hits": hits(recalled.hits),
-        **{name: getattr(recalled, name) for name in ("search", "gated", "cut", "lagging", "confidence")},
-        "related": plain(recalled.related),
-        **({"closest": {"id": near.id, "title": near.title}} if near else {}),
-        **({"held": hits(recalled.held)} if recalled.held else {}),
-        "notes": list(recalled.notes),
-    }
+    return mapped(_RECALLED, recalled, None, Terms(filters={"plain": plain, "record": record, "rounded": rounded}))

@@ -1,14 +1,16 @@
-"""Who reads a text, a model or a person; and what several surfaces write the same way: a memory on a line, a refusal, tallies."""
+"""Who reads a text, a model or a person; and what surfaces write the same way: a memory on a line, its history, a refusal, tallies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.model.errors import Invalid
+from holdfast.model.event import Event, in_words
+from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import short
 from holdfast.model.patterns import tables
-from holdfast.model.record import Record
+from holdfast.model.record import Link, Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Duplicate, Refused, Remedies, explain
 
@@ -50,6 +52,54 @@ def kind_of(record: Record) -> str:
 def line(record: Record, reader: Reader = MODEL) -> str:
     """Return a record as one line."""
     return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
+
+
+class Step(NamedTuple):
+    """An event of a memory: what happened, who caused it, why, why it does not count, and each part changed, before and after."""
+
+    event: Event
+    verb: str
+    who: str
+    said: str
+    aside: str  # quarantined or rejected; "" if it counts
+    changes: list[tuple[str, str, str]]
+
+
+def steps_of(events: Iterable[Event]) -> list[Step]:
+    """Return the events of a memory in words, oldest first."""
+    ordered = sorted(events, key=lambda event: event.id)
+    record, aside, steps = None, set_aside(ordered), list[Step]()
+    for event in ordered:
+        said = event.data.get("reason") or event.data.get("note") or event.data.get("outcome") or ""
+        after, changes = fold(record, event), list[tuple[str, str, str]]()
+        if after and event.id not in aside:
+            before, now = _parts_in_words(record), _parts_in_words(after)
+            names = [name for name in before | now if before.get(name, "") != now.get(name, "")]
+            # A title that came from the text changes with it; what a new memory has by default is not said.
+            hidden = {"title"} if after.body.startswith(after.title.removesuffix("…")) else set()
+            hidden |= {"visibility", "confidence", "project"} if record is None else set()
+            changes = [(name, before.get(name, ""), now.get(name, "")) for name in names if name not in hidden]
+            record = after
+        why = {"waits": "quarantined", "rejected": "rejected"}.get(aside.get(event.id, ""), "")
+        steps.append(Step(event, *in_words(event), str(said), why, changes))
+    return steps
+
+
+_COMPARED = "title kind scopes tags project visibility confidence anchors triggers links".split()
+
+
+def _parts_in_words(record: Record | None) -> dict[str, str]:
+    """Return the parts of a record that a history compares, fields by their own names."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, Link):
+            return f"{value.relation} {short(value.target)}"
+        return ", ".join(map(text, value)) if isinstance(value, tuple | list) else str(value)
+
+    if record is None:
+        return {}
+    parts = {name: getattr(record, name) for name in _COMPARED}
+    return {name: text(value) for name, value in {**parts, "text": record.body, **record.fields}.items()}
 
 
 def unanswered(scars: Sequence[Record], reader: Reader = MODEL) -> str:

@@ -33,8 +33,8 @@ def bootstrap_command(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> Result:
-    template = _template(kind, tags)
-    return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
+    like = _template(kind, tags)
+    return _seeded(bootstrap(memory, like, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
 
 def seed_command(

@@ -174,7 +174,10 @@ def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
 
 def main() -> None:
     """Run the command line; every failure ends in a clear message and a documented exit code."""
-    speak_unicode(sys.stdout, sys.stderr)
+    # Print any script: Windows gives pipes a code page, and some terminals cannot display everything.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="replace") if stream.isatty() else stream.reconfigure(encoding="utf-8")
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
@@ -189,16 +192,6 @@ def main() -> None:
         click.echo("This is a bug in Holdfast. Please report it with the lines above.", err=True)
         code = FAILED
     sys.exit(code)
-
-
-def speak_unicode(*streams: object) -> None:
-    """Make stdout and stderr print any script: Windows gives pipes a code page, and some terminals cannot display everything."""
-    for stream in streams:
-        if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
-            if stream.isatty():
-                stream.reconfigure(errors="replace")
-            else:
-                stream.reconfigure(encoding="utf-8")
 
 
 def _run(arguments: list[str]) -> int:

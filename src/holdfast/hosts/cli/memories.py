@@ -22,6 +22,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain, how_near
 from holdfast.policy.ranking.weight import REASONS
 from holdfast.policy.sessions.triggers import warns_at
+from holdfast.surfaces.maps import Terms, mapped
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory, Report, find
@@ -35,6 +36,8 @@ LABELS = "project everywhere kinds scopes tags session starters since until"
 LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted about sessions, not knowledge
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
+_ERASED = "status=finished|if:erased:unfinished, id, reached, files, said_by, "
+_ERASED += "backups=backups[path, holds, rewritten, removed, problem?], not_reached"
 _PLURALS = {
     "entry of the trail": "entries of the trail",
     "file of hooks": "files of hooks",
@@ -161,13 +164,9 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool) -> Result:
         say("\n".join(("These backups still contain it:", *holding)), err=True)
         if agreed("Rewrite them without it?"):
             backups = backups_of(memory, erased, rewrite=True)
-    value = {
-        "status": "erased" if erased.finished else "unfinished",
-        "id": erased.ids[0] if erased.ids else "",
-        **{name: getattr(erased, name) for name in ("reached", "files", "said_by")},
-        "backups": backups,
-        "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
-    }
+    elsewhere = [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"]
+    more = {"id": next(iter(erased.ids), ""), "backups": backups, "not_reached": elsewhere}
+    value = mapped(_ERASED, (more, erased), None, Terms())
     reached = ", ".join(
         f"{count} {_PLURALS[name]}" if count > 1 and name in _PLURALS else counted(count, name)
         for name, count in erased.reached.items()

@@ -24,17 +24,15 @@ from rich.theme import Theme
 from holdfast.hosts.cli.command import wants_json
 from holdfast.hosts.to_json import plain
 from holdfast.model import ids
-from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
-from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, ULID, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Recalled
-from holdfast.model.record import Link, Record
+from holdfast.model.record import Record
 from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader
+from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader, steps_of
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
@@ -250,46 +248,6 @@ def fitting(out: Console, title: str, taken: int) -> str:
         return title
     wide = cell_len(title) - len(title)  # emoji and ideographs take two columns
     return shorten(title, max(20, out.width - taken - wide))
-
-
-def steps_of(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return the events of a memory, oldest first, with what each of them changed, for the page `history`."""
-    all_events, record, steps = list(events), None, list[dict[str, Any]]()
-    aside = set_aside(all_events)
-    for event in all_events:
-        verb, who = in_words(event)
-        said = event.data.get("reason") or event.data.get("note") or event.data.get("outcome") or ""
-        after, changes = fold(record, event), list[tuple[str, str, str]]()
-        if after and event.id not in aside:
-            changes, record = list(_changes(record, after)), after
-        note = {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
-        steps.append({"at": event.at, "verb": verb, "who": who, "said": said, "note": note, "changes": changes})
-    return steps
-
-
-_COMPARED = "title body kind fields scopes tags project visibility confidence anchors triggers links".split()
-
-
-def _changes(before: Record | None, after: Record) -> Iterator[tuple[str, str, str]]:
-    """Yield what an event changed: the name of each part, its old value and its new one."""
-    for name in _COMPARED:
-        now = _value_text(getattr(after, name))
-        old = _value_text(getattr(before, name)) if before else ""
-        derived = name == "title" and after.body.startswith(after.title.removesuffix("…"))
-        if now != old and not derived and not (before is None and name in ("visibility", "confidence", "project")):
-            yield "text" if name == "body" else name, old, now
-
-
-def _value_text(value: Any) -> str:
-    """Return a part of a record in words."""
-    match value:
-        case Link(relation=relation, target=target):
-            return f"{relation} {short(target)}"
-        case tuple() | list():
-            return ", ".join(map(_value_text, value))
-        case dict():
-            return "; ".join(f"{field_label(name)}: {_value_text(item)}" for name, item in value.items())
-    return " ".join(str(value).split())
 
 
 PERSON = Reader(budget=0, figures=False, day=ago, minute=ago, session=short, words=WORDS_OF_PERSON)

@@ -16,6 +16,7 @@ from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
+from holdfast.surfaces.maps import Terms, mapped
 from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of
@@ -110,13 +111,11 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item], uncompared: int) -> Result:
-    value = [
-        {"sort": item.sort, "id": item.record.id, "why": item.why}
-        | {name: more for name in ("others", "text", "author") if (more := getattr(item, name))}
-        | {"choices": {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}}
-        | {"record": item.record}
-        for item in items
-    ]
+    def words(item: Item) -> dict[str, str]:
+        return {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}
+
+    shape = "sort, id=record.id, why, others?=others|list, text?, author?, choices=.|choices, record"
+    value = [mapped(shape, item, None, Terms(filters={"choices": words})) for item in items]
     return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
 
 

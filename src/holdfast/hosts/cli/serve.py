@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.hosts.cli.command import Printed, Result, opened, settings, wants_json
-from holdfast.model.errors import Invalid, MissingPackage
+from holdfast.model.errors import Invalid
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
@@ -38,14 +38,12 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
 
             stdio.main(server)
             return
+        from holdfast.compose import needing
         from holdfast.compose.settings import load_settings, store_folder
 
-        try:
+        with needing("http"):
             from holdfast.hosts.loopback import TOKEN_FILE, kept_token
             from holdfast.hosts.mcp.http import main
-        except ImportError as problem:
-            hint = "Run: pip install 'holdfast[http]'"
-            raise MissingPackage("Serving over HTTP needs an optional package.", hint=hint) from problem
         current = load_settings(flags=flags, preset=preset_named(names))
         folder = store_folder(current.config, Path.cwd())
         # The token itself stays out of the terminal's history: the shell inserts it.
@@ -68,11 +66,10 @@ def run_command(
     burst: float = 200.0,
     largest: int = 2000000,
 ) -> None:
-    try:
+    from holdfast.compose import needing
+
+    with needing("http,postgres"):
         from holdfast.hosts.server.app import Limits, serve
-    except ImportError as problem:
-        hint = "Run: pip install 'holdfast[http,postgres]'"
-        raise MissingPackage("Serving a team needs optional packages.", hint=hint) from problem
 
     def announce(url: str) -> None:
         click.echo(f"Holdfast serves a team at {url}/mcp. To add it to Claude Code:", err=True)

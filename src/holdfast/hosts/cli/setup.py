@@ -282,7 +282,13 @@ def _show_plan(plan: Sequence[Planned], machine: Machine, asked: Typed, names: S
     for name in names or dict.fromkeys(client for one in plan for client, *_ in one.entries):
         files = [one for one in plan if any(client == name for client, *_ in one.entries)]
         title = BY_NAME[name].title if name in BY_NAME else name
-        hanging(out, Text.assemble((f"{title:<15} ", "bold"), _in_words(files, name) or "already set up"), 16)
+        counts = Counter((how, noun) for one in files for client, how, noun in one.entries if client == name)
+        done: dict[str, list[str]] = {}  # "1 server, 10 hooks, 1 permission: Holdfast's tools run without asking"
+        for (how, noun), count in sorted(counts.items(), key=lambda pair: pair[0][1] == "permission"):
+            done.setdefault(how, []).append(counted(count, noun))
+        words = "; ".join(f"{', '.join(each)}{'' if how == 'added' else f' {how}'}" for how, each in done.items())
+        words += ": Holdfast's tools run without asking" if counts["added", "permission"] else ""
+        hanging(out, Text.assemble((f"{title:<15} ", "bold"), words or "already set up"), 16)
         paths = (f"~/{one.path.relative_to(home)}" if one.path.is_relative_to(home) else one.path for one in files)
         fates = (" (new)" if one.before is None else " (removed)" if one.after is None else "" for one in files)
         if files and not asked.diffs:
@@ -292,16 +298,6 @@ def _show_plan(plan: Sequence[Planned], machine: Machine, asked: Typed, names: S
         out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
         if left.snippet:
             out.print(Text(f"To add by hand:\n{left.snippet}", style="dim"))
-
-
-def _in_words(plan: Sequence[Planned], name: str) -> str:
-    """Return what changes for a client: "1 server, 10 hooks, 1 permission: Holdfast's tools run without asking"."""
-    counts = Counter((how, noun) for one in plan for client, how, noun in one.entries if client == name)
-    done: dict[str, list[str]] = {}
-    for (how, noun), count in sorted(counts.items(), key=lambda pair: pair[0][1] == "permission"):
-        done.setdefault(how, []).append(counted(count, noun))
-    words = "; ".join(f"{', '.join(each)}{'' if how == 'added' else f' {how}'}" for how, each in done.items())
-    return words + (": Holdfast's tools run without asking" if counts["added", "permission"] else "")
 
 
 def _show_diffs(plan: Sequence[Planned]) -> None:

@@ -1,12 +1,11 @@
 """Commands that report: what works, what is stored and set, who may use a server, and `holdfast stats`."""
 
-import re
 from dataclasses import asdict, fields, replace
 from itertools import chain
 from typing import Annotated, Any, Literal
 
 from holdfast.compose.adapters import missing_grammars
-from holdfast.compose.settings import keep_settings, user_file
+from holdfast.compose.settings import keep_settings, printable, user_file
 from holdfast.hosts.cli.command import Result, opened, present, settings
 from holdfast.hosts.cli.render import page, say, working
 from holdfast.model.config import Config, meanings
@@ -63,33 +62,19 @@ def config_command(words: tuple[str, ...] = ()) -> Result:
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
     if len(named) == 2:
         file = keep_settings({named[0]: named[1]})
-        value = _printable(named[0], named[1])
+        value = printable(named[0], named[1])
         return {"file": str(file), named[0]: value}, f"{named[0]} = {value}, in {file}."
     current, said = settings(), meanings()
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
     asked = [spec.name for spec in fields(Config) if not named or spec.name == named[0]]
     values = {
-        name: {"value": _printable(name, getattr(current.config, name)), "source": current.sources[name]}
+        name: {"value": printable(name, getattr(current.config, name)), "source": current.sources[name]}
         for name in asked
     }
-    shown = [{"name": name, "help": said[name], "text": _text(one["value"]), **one} for name, one in values.items()]
+    shown = [{"name": name, "help": said[name], **one} for name, one in values.items()]
     how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
     return values, page("config", shown, how=how)
-
-
-def _text(value: object) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text.lower() if isinstance(value, bool) else text or "(empty)"
-
-
-def _printable(name: str, value: object) -> object:
-    """Return a value as it may be printed, without credentials."""
-    if name in ("embedder_key", "observer_key", "http_token") and value:
-        return "(set)"
-    if name == "database":
-        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", str(value))
-    return list(value) if isinstance(value, tuple) else value
 
 
 def user_list_command(memory: Memory) -> list[dict[str, Any]]:

@@ -138,7 +138,15 @@ def rebuild_command(
     from_markdown: Path | None = None,
 ) -> Result:
     if from_markdown:
-        return _filled(memory, from_markdown)
+        if memory.store.last_seq():
+            hint = "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
+            raise Conflict("This store is not empty.", hint=hint)
+        with tempfile.TemporaryDirectory() as states, working("reading the files"):
+            replica, sharing = adapters.markdown_folder(from_markdown, Path(states), memory)
+            with closing(replica):
+                filled = take_from(memory, replica, sharing)
+        value = {"records": filled.came, "left_alone": filled.remarks}
+        return value, page("filled", filled, from_markdown, most=SHOWN)
     if what == "views":
         with progress("replaying the journal", None) as moved:
             done = memory.store.rebuild(progress=moved)
@@ -152,29 +160,14 @@ def rebuild_command(
     return {"rebuilt": what, "records": done}, f"Rebuilt the {what} of {counted(done, 'memory')}."
 
 
-def _filled(memory: Memory, folder: Path) -> Result:
-    """Fill an empty store from a folder of markdown files."""
-    if memory.store.last_seq():
-        hint = (
-            "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
-        )
-        raise Conflict("This store is not empty.", hint=hint)
-    with tempfile.TemporaryDirectory() as states, working("reading the files"):
-        replica, sharing = adapters.markdown_folder(folder, Path(states), memory)
-        with closing(replica):
-            done = take_from(memory, replica, sharing)
-    return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
-
-
 def project_command(memory: Memory) -> Result:
     known = projects(memory)
     return known, page("projects", known, here=memory.project)
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
-    store, place = make_store(folder, at), folder.resolve()
-    text = f"{place} and everything in it uses the store in {store} from now on."
-    return {"folder": str(place), "store": str(store)}, text
+    value = {"folder": str(folder.resolve()), "store": str(make_store(folder, at))}
+    return value, "{folder} and everything in it uses the store in {store} from now on.".format(**value)
 
 
 def detach_command(folder: Path = Path()) -> Result:
@@ -182,8 +175,8 @@ def detach_command(folder: Path = Path()) -> Result:
     if store is None:
         raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
     list_store(str(folder), "")
-    value = {"folder": str(folder.resolve()), "store": store}
-    return value, f"{folder} uses the usual store again; its own stays in {store}."
+    text = f"{folder} uses the usual store again; its own stays in {store}."
+    return {"folder": str(folder.resolve()), "store": store}, text
 
 
 def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool = False) -> Result:
@@ -384,10 +377,16 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
 
 
 def replica_command(memory: Memory) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = [
-        {"name": name, "on": is_on(memory, name), "what": what} for name, what in REPLICAS.items()
-    ]
-    return [row | ({"waiting": _unsynced(memory, str(row["name"]))} if row["on"] else {}) for row in rows]
+    def waiting(name: str) -> str:
+        try:
+            preview = _sync_files(memory, name, lambda _: False, False, True)
+        except HoldfastError as problem:
+            return str(problem)
+        return f"{counted(preview.put.records, 'memory')} to export, {preview.came} to import"
+
+    on = {name: is_on(memory, name) for name in REPLICAS}
+    rows = ({"name": name, "on": on[name], "what": what} for name, what in REPLICAS.items())
+    return [row | ({"waiting": waiting(str(row["name"]))} if row["on"] else {}) for row in rows]
 
 
 def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: bool | None = None) -> Result:
@@ -437,11 +436,3 @@ def _remote(known: list[str], wanted: str) -> str:
     if wanted and wanted not in known:
         raise Invalid(f"There is no remote {wanted}.", hint=f"There is {', '.join(known) or 'none'}.")
     return wanted or (known[0] if "origin" in known or len(known) == 1 else "")
-
-
-def _unsynced(memory: Memory, name: str) -> str:
-    try:
-        preview = _sync_files(memory, name, lambda _: False, False, True)
-    except HoldfastError as problem:
-        return str(problem)
-    return f"{counted(preview.put.records, 'memory')} to export, {preview.came} to import"

@@ -310,20 +310,17 @@ def _context(parts: list[str], ids: list[str], why: str) -> Json:
     text = ""
     for part in filter(None, parts):
         room = LONGEST_ANSWER - len(text) - 2 * bool(text)
-        fitted = part if len(part) <= room else _cut(part, room)
-        text = f"{text}\n\n{fitted}" if text and fitted else text or fitted
+        if len(part) > room:
+            *lines, last = part.split("\n")
+            kept, left = list[str](), room - len(last) - len(CUT) - 2
+            for line in lines:
+                left -= len(line) + 1
+                if left < 0:
+                    break
+                kept.append(line)
+            part = "\n".join([*kept, CUT, last]) if kept else ""  # noqa: PLW2901
+        text = f"{text}\n\n{part}" if text and part else text or part
     return {"text": text, "ids": ids, "why": why} if text else {}
-
-
-def _cut(part: str, room: int) -> str:
-    *lines, last = part.split("\n")
-    kept, left = list[str](), room - len(last) - len(CUT) - 2
-    for line in lines:
-        left -= len(line) + 1
-        if left < 0:
-            break
-        kept.append(line)
-    return "\n".join([*kept, CUT, last]) if kept else ""
 
 
 def shaped(client: str, event: str, answer: Json) -> Json:

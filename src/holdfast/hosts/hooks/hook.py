@@ -121,7 +121,8 @@ def _keeps_nothing(home: str, activity: Json, payload: Json) -> bool:
     """True if the event belongs to a turn whose whole prompt was private; the next prompt ends it."""
     mark = os.path.join(home, "seen", f"private-{plain_name(activity['session'])}")
     if activity["event"] == "UserPromptSubmit":
-        if is_private(payload):
+        text = first(payload, "prompt", *SAID)
+        if isinstance(text, str) and text.strip() and not drop_private(text[:LONGEST_LOOKED_AT]).strip():
             _write(mark, b"")
             return True
         if os.path.exists(mark):
@@ -223,12 +224,6 @@ def _name(value: Any, longest: int = 1_000) -> str:
 def first(payload: Json, *names: str) -> Any:
     """Return the first of these fields that is present: clients name things differently."""
     return next((payload[name] for name in names if payload.get(name) is not None), None)
-
-
-def is_private(payload: Json) -> bool:
-    """True if a prompt has text and all of it is private."""
-    text = first(payload, "prompt", *SAID)
-    return isinstance(text, str) and bool(text.strip()) and not drop_private(text[:LONGEST_LOOKED_AT]).strip()
 
 
 def shortened(value: Any) -> Any:

@@ -79,7 +79,13 @@ def transport(server: protocol.Server, call_and_access: CallOf | None = None) ->
 
     def own_call(ctx: Context) -> tuple[Call, Access]:
         session, client = session_and_client(ctx)
-        opened = Opened(lambda: _own(server.call.memory), client, keeps=False)
+
+        def own() -> Memory:  # everything is shared except the actor and the session
+            memory = server.call.memory
+            host = replace(memory.host, session="")  # the process that started this server is not one of its clients
+            return replace(memory.acting_in(memory.config.session), host=host)
+
+        opened = Opened(own, client, keeps=False)
         return sessions.use(session, lambda: Call(opened, client)) if session else server.call, NO_ACCESS
 
     schemas = {tool["name"]: tool["inputSchema"] for tool in server.offer.tools}
@@ -117,9 +123,3 @@ def session_and_client(ctx: Context) -> tuple[str, Client]:
     params = ctx.session.client_params
     client = Client(params.client_info.name[: protocol.LONGEST_NAME] if params is not None else "")
     return headers.get("mcp-session-id", ""), client
-
-
-def _own(memory: Memory) -> Memory:
-    """Return the memory for one more client: everything is shared except the actor and the session."""
-    host = replace(memory.host, session="")  # the process that started this server is not one of its clients
-    return replace(memory.acting_in(memory.config.session), host=host)

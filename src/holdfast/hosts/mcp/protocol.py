@@ -159,17 +159,13 @@ def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
     return Server(offer=offer_of(surfaces), load=lambda: surfaces, call=call)
 
 
-def initialize(server: Server, request: Request) -> Json:
-    """Begin a session of the older era."""
-    wanted = request.params.get("protocolVersion")
-    version = {"protocolVersion": wanted if wanted in LEGACY else LEGACY[0], "serverInfo": SERVER}
-    return version | {"capabilities": server.capabilities, "instructions": server.offer.instructions}
-
-
-def discover(server: Server, _: Request) -> Json:
-    """Return the capabilities, in the newer era."""
+def introduce(server: Server, request: Request) -> Json:
+    """Return the capabilities: this begins a session of the older era."""
     about = {"capabilities": server.capabilities, "instructions": server.offer.instructions}
-    return {"supportedVersions": list(MODERN), **about}
+    if request.modern:
+        return {"supportedVersions": list(MODERN), **about}
+    wanted = request.params.get("protocolVersion")
+    return {"protocolVersion": wanted if wanted in LEGACY else LEGACY[0], "serverInfo": SERVER, **about}
 
 
 def call_tool(server: Server, request: Request) -> Json:
@@ -268,6 +264,11 @@ def offer_of(surfaces: Iterable[Surface]) -> Offer:
 
 
 def _offer(surface: Surface) -> Offer:
+    def prompt_to_json(prompt: Tool) -> Json:
+        schema, required = prompt.schema["properties"], prompt.schema.get("required", ())
+        parts = {name: {"name": name, "description": part.get("description", "")} for name, part in schema.items()}
+        return {**_described(prompt), "arguments": [parts[name] | {"required": name in required} for name in parts]}
+
     resources: dict[str, list[Json]] = {"uri": [], "uriTemplate": []}
     for uri, one in surface.resources.items():
         name = "uriTemplate" if "{" in uri else "uri"
@@ -277,7 +278,7 @@ def _offer(surface: Surface) -> Offer:
         tools=[tool_to_json(tool) for tool in surface.tools.values()],
         resources=resources["uri"],
         templates=resources["uriTemplate"],
-        prompts=[_prompt_to_json(prompt) for prompt in surface.prompts.values()],
+        prompts=[prompt_to_json(prompt) for prompt in surface.prompts.values()],
         aliases=surface.aliases,
     )
 
@@ -333,14 +334,6 @@ def tool_to_json(tool: Tool) -> Json:
     return {**_described(tool), "inputSchema": schema, "annotations": annotations}
 
 
-def _prompt_to_json(prompt: Tool) -> Json:
-    arguments = list[Json]()
-    for name, schema in prompt.schema["properties"].items():
-        required = name in prompt.schema.get("required", ())
-        arguments.append({"name": name, "description": schema.get("description", ""), "required": required})
-    return {**_described(prompt), "arguments": arguments}
-
-
 def _described(one: Tool | Resource) -> Json:
     return {"name": one.name, "title": one.title, "description": one.description}
 
@@ -356,8 +349,8 @@ _BOTH: dict[str, Handler] = {
     "prompts/list": lambda server, _: {"prompts": server.offer.prompts},
     "prompts/get": get_prompt,
 }
-_LEGACY: dict[str, Handler] = {"initialize": initialize, "ping": lambda _, __: {}, **_BOTH}
-_MODERN: dict[str, Handler] = {"server/discover": discover, **_BOTH}
+_LEGACY: dict[str, Handler] = {"initialize": introduce, "ping": lambda _, __: {}, **_BOTH}
+_MODERN: dict[str, Handler] = {"server/discover": introduce, **_BOTH}
 _CACHE: dict[str, Json] = {
     **dict.fromkeys(("server/discover", *(method for method in _BOTH if method.endswith("/list"))), LASTING),
     "resources/read": FLEETING,

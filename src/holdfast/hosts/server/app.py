@@ -11,7 +11,7 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -256,22 +256,29 @@ class Door:
     async def _enter(self, scope: Scope) -> Visit | Response | None:
         """Return the visit of a request; or its refusal; or None for public paths."""
         path, headers = scope["path"], Headers(scope=scope)
+        by_key = "authorization" in headers
         if path in OPEN or path.startswith(ASSETS):
             return None
         if int(headers.get("content-length") or 0) > self.limits.largest:
             return self._refused("large", f"A request may have {self.limits.largest:,} bytes.", 413)
-        if path == LOGIN:
-            return self._at_the_form(scope, headers)
+        if path == LOGIN:  # not from another site, nor too often
+            wait = self.buckets.wait(f"login {(scope.get('client') or ('',))[0]}", now())
+            return self._too_many(wait) if wait else self._foreign(scope, headers)
         try:
             known = await to_thread.run_sync(self._known, path, headers)
         except StoreError:
             return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
+        if known is None and scope["method"] in SAFE and "text/html" in headers.get("accept", "") and not by_key:
+            self.metrics.count("holdfast_refused_total", reason="key")
+            query = scope.get("query_string", b"").decode("latin-1")
+            wanted = f"{path}?{query}" if query else path  # the page to go to after the login
+            return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
         if known is None:
-            return self._unknown(scope, headers)
+            challenge = {"www-authenticate": "Bearer"}
+            return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
         key, access = known
         if wait := self.buckets.wait(key.id, now()):
             return self._too_many(wait)
-        by_key = "authorization" in headers
         visit = self._by_key(scope, headers, access) if by_key else self._by_pass(scope, headers, access)
         if isinstance(visit, Visit):
             visit.key, visit.allowed = key.id, lambda: self._known(path, headers) is not None
@@ -285,22 +292,6 @@ class Door:
             return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
         shown = cookie_in(headers, COOKIE) if path != PATH else ""
         return authenticate_pass(self.members.keys, shown) if shown and shown not in self.passes.left else None
-
-    def _unknown(self, scope: Scope, headers: Headers) -> Response:
-        if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:
-            self.metrics.count("holdfast_refused_total", reason="key")
-            query = scope.get("query_string", b"").decode("latin-1")
-            wanted = f"{scope['path']}?{query}" if query else scope["path"]  # the page to go to after the login
-            return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
-        challenge = {"www-authenticate": "Bearer"}
-        return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
-
-    def _at_the_form(self, scope: Scope, headers: Headers) -> Response | None:
-        """Admit the login form, but not from another site, nor too often."""
-        address = (scope.get("client") or ("",))[0]
-        if wait := self.buckets.wait(f"login {address}", now()):
-            return self._too_many(wait)
-        return self._foreign(scope, headers)
 
     def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
         """Refuse a request that changes something and comes from another site, by its Origin header."""
@@ -377,7 +368,13 @@ def serve(
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.INFO)
     with open_members(settings) as members:
-        check_bind(members.owner, host)
+        is_local = host == "localhost"
+        with suppress(ValueError):
+            is_local = ipaddress.ip_address(host).is_loopback
+        # Before there is a key no one could log in, so it is a mistake.
+        if not is_local and not any(working for _, _, working in list_users(members.owner)):
+            hint = "`holdfast server user add NAME`, then `holdfast server key add NAME --project P`."
+            raise Invalid(f"{host} can be reached from other machines, and there is no key yet.", hint=hint)
         with loopback.listening(port, host) as listener:
             made = app(server_of(surfaces, settings), members, limits, site=Site(members, settings))
             url = f"http://{f'[{host}]' if ':' in host else host}:{loopback.port_of(listener)}"
@@ -416,19 +413,6 @@ def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
         raise Invalid("Whose memory?")
 
     return served(surfaces, lambda: settings.config.list_aliases, Call(open=nobody))
-
-
-def check_bind(owner: Memory, host: str) -> None:
-    """Refuse to listen beyond this machine before there is a key: no one could log in, so it is a mistake."""
-    try:
-        is_local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_local = host == "localhost"
-    if not is_local and not any(working for _, _, working in list_users(owner)):
-        raise Invalid(
-            f"{host} can be reached from other machines, and there is no key yet.",
-            hint="`holdfast server user add NAME`, then `holdfast server key add NAME --project P`.",
-        )
 
 
 class Lines(logging.Formatter):

@@ -116,17 +116,15 @@ class Site:
             why = "The settings of a server are changed where it runs." if settings else "This key may only read."
             await PlainTextResponse(f"{why}\n", 403)(scope, receive, send)
             return
-        with asking(visit.access):
-            viewer = await to_thread.run_sync(self._viewer_of, visit)
-            keys = Keys(token="", link="", cookie=visit.shown)
-            own = {"viewer": replace(viewer, keys=keys), "trusted": visit.trusted, "allowed": visit.allowed}
-            scope["state"] = scope.get("state", {}) | own
-            await self.inner(scope, receive, send)
 
-    def _viewer_of(self, visit: Visit) -> Viewer:
         def new() -> Viewer:
             own: dict[str, Any] = {"memory": as_person(self.members.own(visit)), "keys": Keys(token="")}
             own |= {"user": visit.access.user, "role": visit.access.role, "watcher": self.watcher}
             return Viewer(settings=self.settings, reload=lambda: self.settings, **own)
 
-        return self._viewers.use((visit.access, visit.project), new)
+        with asking(visit.access):
+            viewer = await to_thread.run_sync(self._viewers.use, (visit.access, visit.project), new)
+            keys = Keys(token="", link="", cookie=visit.shown)
+            own = {"viewer": replace(viewer, keys=keys), "trusted": visit.trusted, "allowed": visit.allowed}
+            scope["state"] = scope.get("state", {}) | own
+            await self.inner(scope, receive, send)

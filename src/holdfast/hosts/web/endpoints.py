@@ -3,6 +3,7 @@
 A decorator derives an endpoint from a function; the OpenAPI document describes them all.
 """
 
+import json
 import re
 import types
 from collections import Counter
@@ -18,7 +19,6 @@ from starlette.routing import Route
 
 from holdfast import __version__
 from holdfast.hosts.to_json import plain, recalled_to_json
-from holdfast.hosts.web.live import sent
 from holdfast.hosts.web.pages.activity import wanted_of
 from holdfast.hosts.web.render import table
 from holdfast.hosts.web.viewer import EVERYWHERE, WORDS, Ask, Form, answering, asked
@@ -305,8 +305,8 @@ def activity(
 
 def item_json(item: Any) -> Json:
     """Return an item of the stream, its records as links."""
-    rows = table(item.records, "id kind title")
-    return {**plain(replace(item, records=())), "records": [{**row, "url": f"/r/{row['id']}"} for row in rows]}
+    rows = table(item.records, 'id, kind, title, url="/r/{id}"')
+    return {**plain(replace(item, records=())), "records": rows}
 
 
 @endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
@@ -333,9 +333,8 @@ def threads(ask: Ask) -> Json:
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
     found = effects(ask.memory, days=days)
-    rows = table(found, "shown heeded weight=multiplier blind_spot=is_blind_spot")
-    own = ({"record": cited(one.scar), "outcomes": dict(one.outcomes)} for one in found)
-    return {"scars": [{**one, **row} for one, row in zip(own, rows, strict=True)]}
+    rows = table(found, "shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot")
+    return {"scars": [{"record": cited(one.scar), **row} for one, row in zip(found, rows, strict=True)]}
 
 
 @endpoint("/api/health", _HEALTH, selects_project=True)
@@ -373,8 +372,7 @@ def version(ask: Ask) -> Json:  # noqa: ARG001
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
-    database = {"path": counts["place"], "size": counts["bytes"], "observations": counts["everywhere"]}
-    database |= {name: counts[name] for name in ("events", "projects")}
+    (database,) = table([counts], "path=place, size=bytes, observations=everywhere, events, projects")
     return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 
@@ -407,7 +405,7 @@ async def stream(request: Request) -> Response:
             if page is None:
                 yield b": still here\n\n"
             else:
-                items = [item_json(item) for item in reversed(page.items)]
-                yield sent("happened", {"items": items, "after": str(page.place)})
+                news = {"items": [item_json(item) for item in reversed(page.items)], "after": str(page.place)}
+                yield f"event: happened\ndata: {json.dumps(news, ensure_ascii=False)}\n\n".encode()
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -1,7 +1,6 @@
 """Detects new activity: reads two counters and the spool twice a second while a page is open."""
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator
 from functools import partial
@@ -80,8 +79,3 @@ def look(memory: Memory) -> Place:
         except (StoreFull, StoreUnwritable) as problem:
             log.warning("the spool cannot be ingested yet: %s", problem)  # reading still works
     return head(memory)
-
-
-def sent(name: str, value: object) -> bytes:
-    """Return one server-sent event."""
-    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()

@@ -11,7 +11,6 @@ from datetime import date as calendar_date
 from datetime import datetime, timedelta
 from functools import cache, lru_cache, partial
 from hashlib import blake2b
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -31,6 +30,8 @@ from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
 from holdfast.model.text import counted, shorten
+from holdfast.policy.ranking.health import word_for
+from holdfast.surfaces.maps import Terms, mapped
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.sessions.receipts import IN_WORDS
 from holdfast.verbs.upkeep.health import start_of_day
@@ -172,9 +173,8 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
 
 
 def table(items: Iterable[object], columns: str) -> list[Row]:
-    """Return a row for each item; a column is one of its attributes, or `name=path` of one inside it."""
-    pairs = [(name, attrgetter(path or name)) for name, _, path in (one.partition("=") for one in columns.split())]
-    return [{name: read(item) for name, read in pairs} for item in items]
+    """Return a row for each item by a map of its columns (surfaces/maps.py)."""
+    return [mapped(columns, item, None, Terms()) for item in items]
 
 
 def check_rows(count: int) -> None:
@@ -231,6 +231,7 @@ def environment() -> Environment:
     made.loader, made.trim_blocks, made.lstrip_blocks = FileSystemLoader(HERE / "templates"), True, True
     made.filters |= {
         "markdown": markdown,
+        "grade": word_for,
         "project": lambda name: "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name,
         "dated": lambda text, stamp: _STAMP.sub(lambda found: stamp(found[0]), text),
         "first_part": lambda path: "/" + path.split("/")[1],
@@ -245,7 +246,7 @@ def environment() -> Environment:
     }
     made.globals |= {"version": __version__, "asset": asset, "only_in": only_in, "counted": counted, "bar": bar}
     made.globals |= {"nav": NAV, "of_project": OF_PROJECT, "everywhere": EVERYWHERE, "kinds": KINDS}
-    made.globals |= {"choices_of": choices, "waiting_in": urgent}
+    made.globals |= {"choices_of": choices, "waiting_in": urgent, "differences": differences}
     made.filters["icon"] = lambda kind: KINDS[kind].icon if kind in KINDS else "•"
     return made
 

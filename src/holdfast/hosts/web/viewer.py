@@ -7,6 +7,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, TypeVar, cast
@@ -172,19 +173,15 @@ def asked(request: Request, form: Form | None = None) -> Ask:
         project = memory.project if memory.project in sizes or not sizes else max(sizes, key=sizes.__getitem__)
     memory = memory if project == memory.project else memory.acting_on(project)
     cookies = defaultdict(str, request.cookies)
-    kept: dict[str, Any] = {"zone": _zone(cookies[ZONE]), "flash": viewer.signed(cookies[FLASH])}
+    zone = None
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+        zone = ZoneInfo(cookies[ZONE]) if 0 < len(cookies[ZONE]) < 64 else None
+    kept: dict[str, Any] = {"zone": zone, "flash": viewer.signed(cookies[FLASH])}
     kept |= {"theme": cookies["holdfast-theme"] if cookies["holdfast-theme"] in THEMES else ""}
     kept |= {"searches": cookies["holdfast-searches"][:4_000], "looked": cookies["holdfast-looked"][:400]}
     where: dict[str, Any] = {"path": request.url.path, "given": given, "parts": dict(request.path_params)}
     where |= {"everywhere": everywhere, "named": named, "fragment": request.headers.get("hx-request") == "true"}
     return Ask(viewer=viewer, memory=memory, form=form or {}, **where, **kept)
-
-
-def _zone(name: str) -> tzinfo | None:
-    try:
-        return ZoneInfo(name) if 0 < len(name) < 64 else None
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
 
 
 def answering(

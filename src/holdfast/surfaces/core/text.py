@@ -12,7 +12,6 @@ from typing import Any
 from holdfast.model.anchor import Freshness
 from holdfast.model.event import VERB_WORDS, Event, in_words
 from holdfast.model.fence import OURS, attribute, defused, inline
-from holdfast.model.fold import set_aside
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
@@ -27,7 +26,7 @@ from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
-from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, tallies, unanswered
+from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, steps_of, tallies, unanswered
 from holdfast.verbs.records.hot import Vitals
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -209,9 +208,8 @@ def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
 
 def history_of(events: Sequence[Event]) -> str:
     """Format the events of a record."""
-    marks, aside = {"waits": " (not applied: quarantined)", "rejected": " (not applied: rejected)"}, set_aside(events)
-    happened = ((event, *in_words(event), marks.get(aside.get(event.id, ""), "")) for event in events)
-    return "\n".join(f"{event.at[:16]} {verb} {inline(who)}{mark}" for event, verb, who, mark in happened)
+    marked = ((step, f" (not applied: {step.aside})" if step.aside else "") for step in steps_of(events))
+    return "\n".join(f"{step.event.at[:16]} {step.verb} {inline(step.who)}{mark}" for step, mark in marked)
 
 
 def outcome_of(outcome: Outcome) -> str:

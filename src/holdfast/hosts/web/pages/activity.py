@@ -24,8 +24,8 @@ from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Str
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
-COLUMNS = "at what text detail outcome project session client tokens"
-SESSION_COLUMNS = "id project agent title issue started_at closed_at"
+COLUMNS = "at, what, text, detail, outcome, project, session, client"
+SESSION_COLUMNS = "id, project, agent, title, issue, started_at, closed_at"
 LANES = {name: whats.split() for name, whats in WORDS["lanes"].items()}
 LANE = 24.0  # pixels
 
@@ -103,9 +103,9 @@ def _before(ask: Ask, wanted: Wanted, limit: int) -> Stream:
 
 def _rows(ask: Ask, wanted: Wanted) -> list[render.Row]:
     items = _before(ask, wanted, MOST_LOOKED_AT).items
-    ids = [item.ids or tuple(record.id for record in item.records) for item in items]
-    pairs = zip(render.table(items, COLUMNS), ids, strict=True)
-    return [{**row, "memories": some, "tokens": row["tokens"]} for row, some in pairs]
+    ids = (item.ids or [record.id for record in item.records] for item in items)
+    pairs = zip(items, ids, render.table(items, COLUMNS), strict=True)
+    return [{**row, "memories": some, "tokens": item.tokens} for item, some, row in pairs]
 
 
 def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) -> list[dict[str, Any]]:

@@ -142,7 +142,7 @@ _DEFINED = re.compile(  # after a word that defines, before the block of a funct
 
 def _rows(ask: Ask) -> list[render.Row]:
     cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)
-    return render.table(cited, "anchor state id=record.id title=record.title")
+    return render.table(cited, "anchor, state, id=record.id, title=record.title")
 
 
 @render.page_at("/map/drawn", "map_drawn.html", "Map", back="/map")
@@ -288,7 +288,7 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
 
 
 @render.page_at(
-    "/graph", "graph.html", "Graph", rows=lambda ask: render.table(links_here(ask.memory), "source relation target")
+    "/graph", "graph.html", "Graph", rows=lambda ask: render.table(links_here(ask.memory), "source, relation, target")
 )
 def _near(ask: Ask) -> dict[str, Any]:
     """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""

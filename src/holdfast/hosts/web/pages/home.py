@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.compose.settings import CHOICES, check_setting, keep_settings, put_settings_back, user_file
+from holdfast.compose.settings import CHOICES, check_setting, keep_settings, printable, put_settings_back, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.pages.activity import changes_in, lines_of
@@ -18,13 +18,12 @@ from holdfast.hosts.web.viewer import WORDS, Ask, Viewer, cached_until_event
 from holdfast.model.config import Config, meanings
 from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
-from holdfast.policy.ranking.health import word_for
 from holdfast.policy.ranking.vitality import CAPS, DAYS
 from holdfast.policy.sessions.session_brief import budget_for
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import list_sessions
-from holdfast.verbs.upkeep.health import health, projects, saved_by_day
+from holdfast.verbs.upkeep.health import Health, health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import SORTS, urgent, waiting_counts
 from holdfast.verbs.upkeep.stream import Place, newer, older, place_of
 
@@ -34,16 +33,20 @@ LOOKED = "holdfast-looked"
 # What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
 GROUPS = [(title, names.split()) for title, names in WORDS["settings"].items()]
 CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
-HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
+
+
+def health_of(ask: Ask) -> Health:
+    """Return the report on the health of the memory."""
+    return cached_until_event(ask, "health", lambda: health(ask.memory))
 
 
 @render.page_at("/home/health", "home_health.html", "Health", back="/")
 def _health(ask: Ask) -> dict[str, Any]:
-    report = cached_until_event(ask, "health", lambda: health(ask.memory))
+    report = health_of(ask)
     counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
     waits = ((name, sort) for name, sort in SORTS.items() if sort.urgent and counts[name])
     needs = [(name, sort.title, sort.about, counts[name]) for name, sort in waits]
-    return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
+    return {"health": report, "needs": needs, "waiting": urgent(counts)}
 
 
 @render.page_at("/home/saved", "home_saved.html", "Memories saved", back="/")
@@ -90,7 +93,7 @@ def _settings(ask: Ask) -> dict[str, Any]:
     every, file, home = dict[str, dict[str, Any]](), user_file(), Path.home()
     for name in (spec.name for spec in fields(Config)):
         value, can_change = getattr(config, name), name in CHANGEABLE and sources[name] in ("default", str(file))
-        value = ("set" if value else "") if name in HIDDEN else value
+        value = printable(name, value)
         every[name] = {"name": name, "value": value, "help": said[name], "source": sources[name], "open": can_change}
     groups = [(title, [every[name] for name in names]) for title, names in GROUPS]
     others = [one for name, one in every.items() if name not in CHANGEABLE]

@@ -25,7 +25,9 @@ MOST_SCARS, MOST_LISTED = 100, 500
 FAMILIES = {name: kinds.split() for name, kinds in WORDS["families"].items()}
 RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
-EFFECTS = ("applied", "succeeded", "failed", "refuted", "ignored")
+EFFECT = "id=scar.id, title=scar.title, severity=scar.fields.severity|text, shown, "
+EFFECT += ", ".join(f"{name}=outcomes.{name}|zero" for name in ("applied", "succeeded", "failed", "refuted", "ignored"))
+EFFECT += ", weight_left=multiplier|2"
 Counts = Mapping[str, Counter[str]]
 NONE = Counter[str]()
 
@@ -143,16 +145,7 @@ def _effects(ask: Ask) -> list[Effect]:
     return cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
 
 
-def _scar_rows(ask: Ask) -> list[render.Row]:
-    rows = list[render.Row]()
-    for one in _effects(ask):
-        row = {"id": one.scar.id, "title": one.scar.title, "severity": one.scar.fields.get("severity", "")}
-        row |= {"shown": one.shown} | {name: one.outcomes[name] for name in EFFECTS}
-        rows.append(row | {"weight_left": round(one.multiplier, 2)})
-    return rows
-
-
-@render.page_at("/scars", "scars.html", "Scars", rows=_scar_rows)
+@render.page_at("/scars", "scars.html", "Scars", rows=lambda ask: render.table(_effects(ask), EFFECT))
 def _scars(ask: Ask) -> dict[str, Any]:
     days, shown_scars = ask.number("days", 90, 1, 3_650), _effects(ask)
     kept, seen = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED), {one.scar.id for one in shown_scars}

@@ -28,7 +28,7 @@ from holdfast.verbs.sessions.session import list_sessions, session_agents
 LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
-COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at"
+COLUMNS = "id, kind, title, body, scopes, tags, anchors, state, confidence, created_at, updated_at"
 STATES = ("active", "pending", "held", "retired")
 SORTS = WORDS["orders"]
 ORDERS: dict[str, Order] = {"oldest": "oldest", "changed": "changed", "shown": "shown", "title": "title"}
@@ -191,7 +191,7 @@ def titles(ask: Ask) -> Response:
         if sort == "memory" and text:
             query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
             hits = recall(ask.memory, query, surface=False)
-            rows = render.table(hits, "id=record.id kind=record.kind title=record.title")
+            rows = render.table(hits, "id=record.id, kind=record.kind, title=record.title")
             found += [{**row, "url": render.address(ask, f"/r/{row['id']}")} for row in rows]
         where, names_of = PLACES.get(sort, ("", lambda *_: ()))
         pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))

@@ -1,6 +1,6 @@
 """One memory with everything about it: text, anchors, links, history, use and trust; the actions on it, and a new one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
@@ -15,7 +15,6 @@ from holdfast.hosts.web import render, viewer
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
-from holdfast.model.event import Event, in_words
 from holdfast.model.files import read_inside
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS, SEPARATE
@@ -27,6 +26,7 @@ from holdfast.policy.freshness import places_of as cited_places
 from holdfast.policy.ranking.weight import REASONS
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.policy.sessions.triggers import places_of, warns_at
+from holdfast.surfaces.phrases import steps_of
 from holdfast.verbs.capture.prepare import trigger_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS, act_on
@@ -105,7 +105,7 @@ def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]
 
 
 _part("edit", "Edit", _edited)
-_part("history", "History of", lambda ask, record: {"versions": versions_of(history(ask.memory, record.id))[::-1]})
+_part("history", "History of", lambda ask, record: {"steps": steps_of(history(ask.memory, record.id))})
 _part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(home_of(ask, record), record)})
 _part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(home_of(ask, record), record)})
 
@@ -234,29 +234,6 @@ def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
             is_on = spec.type == "flag" and "true" in ask.form[name]  # beside an empty value: it was asked
             typed[spec.name] = _lines(text) if spec.type == "list" else is_on or text
     return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
-
-
-def versions_of(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Replay a memory's events: return each, what it did in words, its note, and how it changed the text."""
-    versions, record, before = list[dict[str, Any]](), None, dict[str, str]()
-    for event in sorted(events, key=lambda one: one.id):
-        record = fold(record, event)
-        after = _texts(record) if record else {}
-        names = [name for name in before | after if before and after and before.get(name, "") != after.get(name, "")]
-        changes = [(name, render.differences(before.get(name, ""), after.get(name, ""))) for name in names]
-        note = str(event.data.get("reason") or event.data.get("note") or "")
-        versions.append({"event": event, "words": in_words(event), "changes": changes, "note": note})
-        before = after
-    return versions
-
-
-def _texts(record: Record) -> dict[str, str]:
-    fields = {name: value if isinstance(value, list) else [value] for name, value in record.fields.items()}
-    return {
-        **{name: str(getattr(record, name)) for name in (*TEXTS, "visibility", "state")},
-        **{name: ", ".join(getattr(record, name)) for name in (*WORDS, *LINES)},
-        **{name: "\n".join(str(part) for part in parts if part is not None) for name, parts in fields.items()},
-    }
 
 
 def _record(ask: Ask) -> Record:

@@ -1,27 +1,26 @@
 """Review: one inbox for everything that needs a decision, with the reason and the changed code; and threads by stage."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.pages.home import health_of
 from holdfast.hosts.web.pages.record import cited_by, home_of
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import explain
-from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import expires, find
 from holdfast.verbs.records.actions import Action, act_on
 from holdfast.verbs.records.lifecycle import Done, act
 from holdfast.verbs.sessions import thread
 from holdfast.verbs.upkeep import inbox
-from holdfast.verbs.upkeep.health import health
 
 PAGE, MOST_MARKED = 20, 200
 LANES = tuple(WORDS["stages"].items())
@@ -43,34 +42,27 @@ def _items(ask: Ask) -> dict[str, Any]:
         items, total, left_out = found.items, found.total or 0, found.not_looked_at
     else:
         counts = _counts(ask)
-        total, items = inbox.urgent(counts), _urgent(ask, counts, start)
+        totals = {name: counts[name] or 0 for name, sort in inbox.SORTS.items() if sort.urgent}
+        chosen = inbox.ranges(totals, start, start + PAGE)
+        pages = (inbox.waiting(ask.memory, sort, limit=high - low, offset=low) for sort, low, high in chosen)
+        total, items = inbox.urgent(counts), tuple(item for page in pages for item in page.items)
     after = start + PAGE
     more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
     shown = {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out, "continues": start}
     return _shown(ask) | shown
 
 
-@render.page_at("/review/chips", "review_chips.html", "Review", back="/review")
-def _chips(ask: Ask) -> dict[str, Any]:
-    return _shown(ask) | {"counts": _counts(ask)}
-
-
-@render.page_at("/review/count", "review_count.html", "Review", back="/review")
-def _count(ask: Ask) -> dict[str, Any]:
-    return {"waiting": inbox.urgent(_counts(ask))}
-
-
-@render.page_at("/review/score", "review_score.html", "The health score", back="/review")
-def _score(ask: Ask) -> dict[str, Any]:
-    report = cached_until_event(ask, "health", lambda: health(ask.memory))
-    return {"health": report, "word": word_for(report.score)}
+_part = partial(render.page_at, back="/review")
+_chips = _part("/review/chips", "review_chips.html", "Review")(lambda ask: _shown(ask) | {"counts": _counts(ask)})
+_part("/review/count", "review_count.html", "Review")(lambda ask: {"waiting": inbox.urgent(_counts(ask))})
+_part("/review/score", "review_score.html", "The health score")(lambda ask: {"health": health_of(ask)})
 
 
 def _rows(ask: Ask) -> list[render.Row]:
     show = _show(ask)
     sorts = [show] if show else [name for name, sort in inbox.SORTS.items() if sort.urgent]
     items = [item for sort in sorts for item in inbox.waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
-    rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
+    rows = render.table(items, "why, id=record.id, kind=record.kind, title=record.title")
     pairs = zip(items, rows, strict=True)
     return [{"reason": inbox.SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
 
@@ -87,13 +79,6 @@ def _show(ask: Ask, name: str = "") -> str | None:
 
 def _counts(ask: Ask) -> dict[str, int | None]:
     return cached_until_event(ask, "waiting", lambda: inbox.waiting_counts(ask.memory))
-
-
-def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[inbox.Item, ...]:
-    totals = {name: counts[name] or 0 for name, sort in inbox.SORTS.items() if sort.urgent}
-    chosen = inbox.ranges(totals, start, start + PAGE)
-    pages = (inbox.waiting(ask.memory, sort, limit=high - low, offset=low) for sort, low, high in chosen)
-    return tuple(item for page in pages for item in page.items)
 
 
 def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
@@ -163,16 +148,9 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     if not ask.fragment:
         return render.moved(ask, back if back.startswith("/review") else "/review", done)
     counts = _counts(ask)
-    said = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
-    show = back.partition("show=")[2].partition("&")[0]
-    values: dict[str, Any] = {
-        **said,
-        "counts": counts,
-        "sorts": inbox.SORTS,
-        "show": show,
-        "waiting": inbox.urgent(counts),
-    }
-    answer = render.page(ask, "review_done.html", **values)
+    values: dict[str, Any] = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
+    values |= {"counts": counts, "sorts": inbox.SORTS, "show": back.partition("show=")[2].partition("&")[0]}
+    answer = render.page(ask, "review_done.html", waiting=inbox.urgent(counts), **values)
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
@@ -182,8 +160,8 @@ def _thread_rows(ask: Ask) -> list[render.Row]:
     stages = thread.triage(ask.memory)
     every = [each for name, _ in LANES for each in stages[name]]
     every += thread.resolved_threads(ask.memory, limit=render.MOST_ROWS)
-    columns = "id=record.id title=record.title stage touches touched_at created_at=record.created_at note=record.reason"
-    return render.table(every, columns)
+    columns = "id=record.id, title=record.title, stage, touches, touched_at, created_at=record.created_at"
+    return render.table(every, f"{columns}, note=record.reason")
 
 
 @render.page_at("/threads", "threads.html", "Threads", rows=_thread_rows)
