@@ -16,7 +16,7 @@ from holdfast.model.ids import short
 from holdfast.verbs.search.recall import CATCH_UP
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.scripts import scripts_in
-from tests.verbs.test_learn import CHOICE, Repository
+from tests.verbs.test_learn import Repository
 
 globals().update(scripts_in(__file__))
 
@@ -59,7 +59,8 @@ def test_a_reader_that_leaves_early_is_no_error_of_ours(tmp_path: Path) -> None:
 
 def test_a_repository_is_learned_from_once(run: Run, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "repo")
-    repository.commit(CHOICE, "src/orders.py")
+    why = "Counters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
+    repository.commit(f"Use UUIDs for orders\n\n{why}", "src/orders.py")
     tried = run("ingest", "learn", "--dry-run", cwd=repository.folder)
     assert (tried.returncode, "1 new commit read: 1 would be saved" in tried.stdout) == (0, True)
     assert "Use UUIDs for orders  pending approval" in run("ingest", "learn", cwd=repository.folder).stdout

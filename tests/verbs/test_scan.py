@@ -251,7 +251,7 @@ def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(
     }  # fmt: skip
     assert scan(memory) == []
     again = redact(memory)
-    assert (again.events, again.records, again.rows, again.files, again.clean) == (0, (), {}, 0, True)
+    assert again == {"events": 0, "records": (), "rows": {}, "files": 0, "clean": True}
     with make_memory(tmp_path / "other", time) as other:
         import_lines(other, list(export(memory)))
         assert find(other, events[0].id).record == find(memory, events[0].id).record
