@@ -116,8 +116,14 @@ NARROWED: tuple[Callable[[Asked], dict[str, Any]], ...] = (
     lambda a: {"session": a.text, "project": a.text},
     lambda _: {"everywhere": True},
 )
-for place, (verb, more) in enumerate(itertools.product((recall, list_records), NARROWED)):
-    ACTS[f"query {place}"] = lambda a, verb=verb, more=more: verb(a.memory, Query(text=a.word, **more(a)))
+
+
+def narrowed(verb: Callable[[Memory, Query], object], more: Callable[[Asked], dict[str, Any]]) -> Act:
+    return lambda a: verb(a.memory, Query(text=a.word, **more(a)))
+
+
+for place, pair in enumerate(itertools.product((recall, list_records), NARROWED)):
+    ACTS[f"query {place}"] = narrowed(*pair)
 
 
 @dataclass(kw_only=True)
