@@ -27,24 +27,20 @@ class Stub:
     def answer(self, path: str, asked: dict[str, Any]) -> bytes:
         if self.body is not None:
             return self.body
-        if self.status != 200:
-            return json.dumps({"error": {"type": "oops", "message": "not today"}}).encode()
         value: dict[str, Any]
-        if path.endswith("/embeddings"):
+        if self.status != 200:
+            value = {"error": {"type": "oops", "message": "not today"}}
+        elif path.endswith("/embeddings"):
             rows = [{"index": place, "embedding": [3.0, 4.0 * len(text)]} for place, text in enumerate(asked["input"])]
             value = {"data": rows[::-1]}
         elif path.endswith("/v1/messages"):
-            value = {
-                "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": self.text}],
-                "stop_reason": self.stop or "end_turn",
-                "usage": {"input_tokens": 300, "cache_read_input_tokens": 20, "output_tokens": 80},
-            }
+            content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": self.text}]
+            usage = {"input_tokens": 300, "cache_read_input_tokens": 20, "output_tokens": 80}
+            value = {"content": content, "stop_reason": self.stop or "end_turn", "usage": usage}
         else:
             message = {"role": "assistant", "content": self.text}
-            value = {
-                "choices": [{"message": message, "finish_reason": self.stop or "stop"}],
-                "usage": {"prompt_tokens": 320, "completion_tokens": 80, "total_tokens": 400},
-            }
+            usage = {"prompt_tokens": 320, "completion_tokens": 80, "total_tokens": 400}
+            value = {"choices": [{"message": message, "finish_reason": self.stop or "stop"}], "usage": usage}
         return json.dumps(value if self.usage else {**value, "usage": None}).encode()
 
 

@@ -1,16 +1,25 @@
-"""Other people's things: git checkouts, the built-in encoder, an embeddings endpoint."""
+"""Other people's things: git checkouts and their addresses, the built-in encoder, an embeddings endpoint."""
 
 import json
+import os
 import subprocess
-from collections.abc import Iterator
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders import local
 from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.adapters.embedders.wordpiece import Tokenizer
 from holdfast.adapters.endpoint import HttpEmbedder
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
@@ -18,23 +27,24 @@ from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin
+from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
 from tests.adapters.stub import Stub, stub_server
-from tests.rows import each, refused
+from tests.conftest import new_folder, ran
+from tests.rows import each, examples, refused
 
 
 def git(folder: Path, *arguments: str) -> str:
     settings = ("user.name=t", "user.email=t@example.org", "init.defaultBranch=main")
     command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    return ran(command, folder, check=True).stdout.strip()
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repo"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "repo")
     git(folder, "init")
     git(folder, "commit", "--allow-empty", "-m", "first")
     return folder
@@ -140,13 +150,6 @@ def test_an_endpoint_that_answers_nonsense_or_is_away_is_an_error_with_a_hint(en
     refused(EmbedderError, embedder_at("http://127.0.0.1:9/v1").embed, ["a"], says="embedder_url")
 
 
-def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: Stub) -> None:
-    endpoint.status, endpoint.headers = 302, {"location": "/v2/embeddings"}
-    with pytest.raises(EmbedderError, match="302"):
-        embedder_at(f"{endpoint.url}/v1", "k").embed(["a"])
-    assert [path for path, _, _ in endpoint.asked] == ["/v1/embeddings"]
-
-
 def test_an_endpoint_serves_one_process_after_another(endpoint: Stub, tmp_path: Path) -> None:
     flags = {"home": str(tmp_path / "h"), "project": "p", "embedder": "http", "embedder_model": "small"}
 
@@ -162,3 +165,152 @@ def test_an_endpoint_serves_one_process_after_another(endpoint: Stub, tmp_path: 
     with opened() as memory:
         found = recall(memory, Query(text="car", weak=True))
         assert (found.search, "holdfast store rebuild vectors" in found.notes[0]) == ("words", True)
+
+
+BARE = str.maketrans("", "", "[]")
+LOG = "import json, sys; open(sys.argv[1], 'a').write(json.dumps(sys.argv[2:]) + chr(10)); sys.exit(1)"
+# Every way to write an address that came to mind, with honest and with hostile intent. {} is tried as other hosts, too.
+SPELLINGS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("addresses.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.fixture(scope="module")
+def contacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Return which host:port git contacts for an address; "" if none. Nothing leaves the machine."""
+    folder = tmp_path_factory.mktemp("git")
+    seen = folder / "seen"
+    for name in ("ssh", "proxy"):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{LOG}" {seen} {name} "$@"\n')
+        script.chmod(0o700)
+
+    class Proxy(BaseHTTPRequestHandler):
+        def refuse(self) -> None:
+            with seen.open("a") as log:
+                log.write(json.dumps(["http", self.command, self.path]) + "\n")
+            self.send_error(502)
+
+        do_GET = do_CONNECT = refuse  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    proxies = ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")
+    proxied = dict.fromkeys(proxies, f"http://127.0.0.1:{server.server_address[1]}") | {"no_proxy": "", "NO_PROXY": ""}
+    own = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_VARIANT": "ssh", "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
+    own |= {"GIT_SSH": str(folder / "ssh"), "GIT_PROXY_COMMAND": str(folder / "proxy")}
+
+    def ask(url: str) -> str:
+        seen.write_text("")
+        ran(["git", "ls-remote", "--", url], folder, env={**os.environ, **proxied, **own}, timeout=120)
+        lines = [json.loads(line) for line in seen.read_text().splitlines()]
+        return _host(*lines[0]) if lines else ""
+
+    yield ask
+    server.shutdown()
+    server.server_close()
+
+
+def _host(program: str, *arguments: str) -> str:
+    """Return host:port of what git passed to ssh, to a proxy of its own protocol, or to an HTTP proxy."""
+    if program == "proxy":
+        return ":".join(arguments)
+    if program == "http":
+        method, target = arguments
+        authority = target if method == "CONNECT" else target.split("//")[1].split("/")[0]
+        return authority if authority.rpartition(":")[2].isdigit() else f"{authority}:80"
+    port = arguments[arguments.index("-p") + 1] if "-p" in arguments else "22"
+    host = next(word for word in arguments[::-1] if "git-upload-pack" not in word)
+    return f"{host.rpartition('@')[2]}:{port}"
+
+
+def test_an_identity_names_the_host_that_git_contacts(contacted: Callable[[str], str]) -> None:
+    identities = {url: project_of_remote(url) for url in (one.format("github.com") for one in SPELLINGS)}
+    wrong = list[tuple[str, str, str]]()
+    for url, identity in identities.items():
+        host = (identity or "").partition("/")[0]
+        usual = PORTS.get(url.partition("://")[0], 22)
+        expected = host if host.rpartition(":")[2].isdigit() and not host.endswith("]") else f"{host}:{usual}"
+        if identity and expected.translate(BARE) != contacted(url).lower().translate(BARE):
+            wrong.append((url, identity, contacted(url)))
+    assert wrong == []
+    assert sum(identity is not None for identity in identities.values()) >= 30  # the honest ones
+    assert contacted("https://evil.test?@github.com/acme/secret") == "evil.test:443"  # what the attack relies on
+
+
+def test_what_is_shown_of_an_address_keeps_its_host() -> None:
+    assert without_userinfo("https://evil.test?@github.com/x") == "https://evil.test?@github.com/x"
+    assert without_userinfo("https://ada:pa/ss@github.com/x") == "https://github.com/x"
+
+
+def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
+    def identity(*settings: str) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        for setting in settings:
+            subprocess.run(["git", "-C", str(folder), "config", "--add", *setting.split("=", 1)], check=True)
+        return GitCheckout(folder).project().replace(str(folder), "path")
+
+    assert identity() == "path"
+    assert identity("remote.up.url=git@git.corp:a/b", "remote.fork.url=git@git.corp:c/d") == "git.corp/a/b"
+    assert identity("remote.up.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/c/d"
+    assert identity("url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b") == "git.corp/a/b"
+    assert identity("remote.origin.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/a/b"
+    assert identity("remote.origin.url=https://evil.test?@git.corp/a/b") == "path"
+
+
+FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
+OURS = Tokenizer(FILE, local.LONGEST)
+THEIRS = tokenizers.BertWordPieceTokenizer(str(FILE))
+THEIRS.enable_truncation(local.LONGEST)
+
+
+# The package and Python know different versions of Unicode: what changed since this one may differ between them.
+KNOWN_TO_ALL = unicodedata.ucd_3_2_0
+
+
+def same(text: str) -> bool:
+    return bool(OURS.encode(text) == THEIRS.encode(text).ids)
+
+
+@examples
+def test_a_text_of_any_kind_has_the_same_tokens(text: str) -> None:
+    assert same(text)
+
+
+def test_every_kind_of_character_ends_a_word_where_it_should() -> None:
+    """Every hundredth character that has a name, and all of the first 0x300, next to letters, digits and spaces."""
+    # Beyond the first plane the package and Python know different versions of Unicode.
+    known = [chr(code) for code in (*range(0x300), *range(0x300, 0x10000, 61)) if not 0xD800 <= code < 0xE000]
+    texts = [f"a{one}b {one} {one}{one}1{one}  {one}x" for one in known if unicodedata.category(one) != "Cn"]
+    assert len(texts) > 1_000
+    assert [text for text in texts if not same(text)] == []
+
+
+@settings(deadline=None)
+@given(
+    some.text(
+        some.characters(max_codepoint=0xFFFF, exclude_categories=("Cs", "Cn")).filter(
+            lambda one: KNOWN_TO_ALL.category(one) == unicodedata.category(one)
+        ),
+        max_size=60,
+    )
+)
+def test_whatever_is_written_has_the_same_tokens(text: str) -> None:
+    assert same(text)
+
+
+def test_the_models_leave_nothing_in_the_users_folders_and_report_to_nobody(tmp_path: Path) -> None:
+    program = (
+        "from holdfast.adapters.embedders.local import LocalClassifier, LocalEmbedder\n"
+        "LocalEmbedder().embed(['a memory'])\n"
+        "print(max(LocalClassifier().chances('user', 'We never mock the database here.').values()) > 0.2)\n"
+    )
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LOCALAPPDATA": str(tmp_path)}
+    done = ran([sys.executable, "-c", program], env=environment)
+    assert (done.stdout, list(tmp_path.iterdir())) == ("True\n", []), done.stderr

@@ -1,5 +1,9 @@
-"""The seam to both engines: turns of writers, threads that do not wait, servers that come back."""
+"""The seam to both engines: turns of writers, threads that do not wait, servers that come back, disks that are full."""
 
+import json
+import os
+import subprocess
+import sys
 import threading
 import time as clock
 from collections.abc import Callable, Iterator
@@ -12,7 +16,7 @@ import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
 from holdfast.engine.postgres import database as connections
-from holdfast.engine.postgres.database import Postgres, schema, statement
+from holdfast.engine.postgres.database import Postgres, statement
 from holdfast.engine.search.vectors import code_of, vector_search
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
@@ -22,22 +26,11 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import StoreBusy, StoreError
 from holdfast.model.ids import Clock
 from tests import engines
-from tests.conftest import Time, recorded
+from tests.conftest import Time, keep, make_memory, recorded
+from tests.hosts.running import Forked
 from tests.rows import examples, refused
 
 Open = Callable[[], Database]
-
-
-def test_what_fails_in_a_transaction_is_undone(database: Open) -> None:
-    store = open_store(database())
-
-    def fail() -> None:
-        with store.db.transaction():
-            store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
-            raise RuntimeError
-
-    refused(RuntimeError, fail)
-    assert list(store.journal()) == []
 
 
 def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Open) -> None:
@@ -46,7 +39,9 @@ def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Op
     def write(store: Store) -> None:
         ids = Clock(clock.time)
         for place in range(15):
-            store.commit([recorded(ids, f"thing {place}", project="p")])
+            event = recorded(ids, f"thing {place}", project="p")
+            store.commit([event])
+            assert event.id in {entry.record.id for entry in records.page(store, Filter(), limit=100)}
 
     # Two threads of one process on one store, and two other processes' worth of connections.
     with ThreadPoolExecutor() as threads:
@@ -91,21 +86,6 @@ def test_threads_of_one_process_read_while_another_writes(database: Open) -> Non
     with writing(store):
         assert list(store.journal()) == []  # at once, and without what is not committed
     assert len(list(store.journal())) == 1
-
-
-def test_many_threads_read_at_once_and_each_sees_what_it_wrote(database: Open) -> None:
-    store = open_store(database())
-
-    def work(name: int) -> None:
-        ids = Clock(clock.time)
-        for place in range(10):
-            event = recorded(ids, f"{name} {place}")
-            store.commit([event])
-            assert event.id in {entry.record.id for entry in records.page(store, Filter(), limit=100)}
-
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(work, range(8)))
-    assert store.last_seq() == 80
 
 
 def test_a_reader_beside_a_writer_can_change_nothing_and_leaves_no_file_behind(tmp_path: Path) -> None:
@@ -240,9 +220,55 @@ def test_a_statement_is_written_with_the_words_of_postgresql(shared: str, native
     assert statement(shared).decode() == native
 
 
-def test_a_schema_gets_types_of_the_same_width_and_texts_that_compare_by_bytes() -> None:
-    shared = "create table t (n integer primary key, id text not null, said text, body blob not null, x real);\n"
-    assert schema(shared) == (
-        'create table t (n bigint primary key, id text collate "C" not null, said text, body bytea not null, '
-        "x double precision);\n"
-    )
+_UNTIL_FULL = """
+import json
+from holdfast.compose import open_memory
+from holdfast.model.errors import StoreError
+from holdfast.model.record import Draft
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.write import write
+memory = open_memory()
+ids = []
+try:
+    for number in range(5000):
+        ids.append(write(memory, Draft(body=f"thing {number} " * 50), waivers=Waivers(duplicate=True)).record.id)
+except StoreError as problem:
+    print(json.dumps({"ids": ids, "code": problem.code, "message": str(problem)}))
+"""
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "HOLDFAST_HOME": str(home), "HOLDFAST_EMBEDDER": "none"}
+
+
+@pytest.mark.embedded
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, time: Time) -> None:
+    """The limit on file size stands in for the disk's end: the system refuses the write in the same place."""
+    environment = _environment(tmp_path / "store") | {"HOLDFAST_PROJECT": "example.org/acme/shop"}
+    limited = ["bash", "-c", 'ulimit -f 3000; exec "$@"', "limited", sys.executable, "-c", _UNTIL_FULL]
+    done = subprocess.run(limited, env=environment, capture_output=True, text=True, check=True)
+    said = json.loads(done.stdout)
+    assert (said["code"], len(said["ids"]) > 10) == ("store_full", True)
+    with make_memory(tmp_path, time) as memory:
+        assert isinstance(memory.store.db, SQLite)
+        assert memory.store.db.damage() == []
+        found = {row[0] for row in memory.store.db.query("select id from records")}
+        assert found == set(said["ids"])
+        keep(memory, "There is room again.")
+
+
+def test_a_lock_held_too_long_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+    first, second = (SQLite(tmp_path / "holdfast.db") for _ in range(2))
+    store = open_store(second)
+    with first.transaction(), pytest.raises(StoreBusy):
+        store.commit([recorded(Clock())])
+    store.commit([recorded(Clock())])
+    first.close()
+    second.close()
+
+
+def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
+    command = ("-c", "from holdfast.compose import open_memory; open_memory().close()")
+    started = [Forked(command, tmp_path, _environment(tmp_path / "new"), text=True) for _ in range(6)]
+    assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 6

@@ -1,28 +1,32 @@
-"""A store of every schema there ever was opens with everything in it, and its journal is what it was."""
+"""Stores of other versions: an older one opens with everything in it; beside a newer one that upgraded it nothing more is written."""
 
 import gzip
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from holdfast.engine.database import Database
 from holdfast.engine.journal import COLUMNS, changed_rows
 from holdfast.engine.recovery.backup import look_at
 from holdfast.engine.recovery.salvage import salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import ALL_VIEWS, Store, open_store, schema_steps
 from holdfast.engine.views import records
+from holdfast.model.errors import NewerStore
+from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.verbs.search.recall import recall
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, make_memory, recorded
 from tests.engine.test_salvage import contents
-
-pytestmark = pytest.mark.embedded  # it is about the file
+from tests.rows import refused, sampled
 
 STORES = sorted((Path(__file__).parents[1] / "data" / "stores").glob("*.db.gz"))
 STEPS = sorted((Path(records.__file__).parents[1] / "schema").glob("*.sql"))
 each = pytest.mark.parametrize("packed", STORES, ids=lambda path: path.name[:4])
+some = pytest.mark.parametrize("packed", sampled(STORES, 3), ids=lambda path: path.name[:4])
 
 
 @pytest.fixture
@@ -38,6 +42,7 @@ def test_every_step_of_the_schema_has_a_store_written_by_its_time() -> None:
 
 
 @each
+@pytest.mark.embedded
 def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, store_file: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(store_file)) as raw:
         before = raw.execute(f"select seq, {COLUMNS} from events order by seq").fetchall()
@@ -51,7 +56,8 @@ def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, st
         assert store.db.query("select count(*) from events where checksum is null")[0][0] == 0
         assert changed_rows(store) == []
         assert store.db.damage() == []
-        assert told(store) == [
+        rows = store.db.query("select id from records order by number")
+        assert [(one.kind, one.state, one.body) for row in rows if (one := store.folded(row[0]))] == [
             ("fact", "active", "Deploys wait for the backup of the ledger, and for Ruth."),
             ("decision", "active", "Prices are kept in cents, never in floats."),
             ("scar", "active", "A migration without a rehearsal broke the shop in March."),
@@ -65,7 +71,8 @@ def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, st
         assert hit.record.body == "Prices are kept in cents, never in floats."
 
 
-@each
+@some
+@pytest.mark.embedded
 def test_a_store_of_an_older_schema_can_be_looked_at_and_saved(packed: Path, store_file: Path, tmp_path: Path) -> None:
     assert look_at(store_file).events == 11, packed
     saved = salvage(store_file, tmp_path / "new.db")
@@ -73,8 +80,30 @@ def test_a_store_of_an_older_schema_can_be_looked_at_and_saved(packed: Path, sto
     assert look_at(tmp_path / "new.db") == look_at(store_file)
 
 
-def told(store: Store) -> list[tuple[str, str, str]]:
-    with closing(open_store(SQLite(store.folder / "holdfast.db"))) as again:  # type: ignore[operator]
-        rows = again.db.query("select id from records order by number")
-        found = [again.folded(row[0]) for row in rows]
-    return [(record.kind, record.state, record.body) for record in found if record]
+# What the upgrade of a newer version leaves in a store.
+UPGRADES = {
+    "schema": f"update settings set value = '{len(schema_steps()) + 1}' where name = 'schema'",
+    "view": "update views set version = version + 1 where name = 'words'",
+}
+UPGRADE = r"this Holdfast knows.*Upgrade Holdfast"
+WRITES: dict[str, Callable[[Store], object]] = {
+    "commit": lambda store: store.commit([recorded(Clock(lambda: 1_800_000_000.0), "too late")]),
+    "rebuild": lambda store: store.rebuild(),
+    "redact": lambda store: store.rewrite(lambda event: event),
+    "mask": lambda store: store.put_again(list(store.journal())),
+}
+
+
+@pytest.mark.parametrize("upgrade", UPGRADES.values(), ids=UPGRADES)
+def test_an_older_process_with_the_store_open_writes_nothing_after_an_upgrade(
+    database: Callable[[], Database], upgrade: str
+) -> None:
+    store = open_store(database())
+    store.commit([recorded(Clock(lambda: 1_700_000_000.0), "in time")])
+    open_store(database()).db.execute(upgrade)
+    before = list(store.journal())
+    refused(NewerStore, lambda: open_store(database()), says=UPGRADE)
+    for write in WRITES.values():
+        refused(NewerStore, write, store, says=UPGRADE)
+    assert list(store.journal()) == before
+    assert store.db.query("select count(*) from records")[0][0] == 1

@@ -16,7 +16,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.queries import by_foreign_id
-from holdfast.engine.views.records import Filter, span
+from holdfast.engine.views.records import Filter
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import NewerStore
 from holdfast.model.event import Actor, Event, Verb
@@ -25,7 +25,7 @@ from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
 from tests.conftest import recorded
 from tests.engine.test_salvage import contents
-from tests.rows import refused
+from tests.rows import WHOLE, refused, some
 
 VERBS: tuple[Verb, ...] = (
     "recorded", "revised", "verified", "retired", "restored", "linked", "unlinked", "used", "surfaced", "confirmed", "erased",
@@ -75,17 +75,7 @@ def some_history(seed: int, size: int = 40) -> list[Event]:
     return events
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_replaying_the_journal_equals_having_lived_it(store: Store, seed: int) -> None:
-    for event in some_history(seed):
-        store.commit([event])
-    lived = everything(store)
-    store.rebuild()
-    assert everything(store) == lived
-    assert len(lived["records"]) > 2
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if WHOLE else 4))
 def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store, seed: int) -> None:
     events = some_history(seed)
     random = Random(seed)
@@ -93,19 +83,13 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
     random.shuffle(arriving)
     for start in range(0, len(arriving), 7):
         store.commit(arriving[start : start + 7])
-    expected = {
-        about: fold_all(event for event in events if event.about == about)
-        for about in {event.about for event in events}
-    }
-    for about, record in expected.items():
+    for about in {event.about for event in events}:
         found = the_record(store, about)
-        assert (found.record if found else None) == record
-    counted = {"surfaced": 0, "applied": 0}
-    for event in events:
-        counted["surfaced"] += len(event.data.get("ids", []))
-        counted["applied"] += event.data.get("outcome") == "applied"
+        assert (found.record if found else None) == fold_all(event for event in events if event.about == about)
+    surfaced = sum(len(event.data.get("ids", [])) for event in events)
+    applied = sum(event.data.get("outcome") == "applied" for event in events)
     totals = store.db.query("select coalesce(sum(surfaced), 0), coalesce(sum(applied), 0) from usage")[0]
-    assert (totals[0], totals[1]) == (counted["surfaced"], counted["applied"])
+    assert (totals[0], totals[1]) == (surfaced, applied)
     lived = everything(store)
     store.rebuild()
     assert everything(store) == lived
@@ -116,12 +100,9 @@ def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
     store.commit([recorded(clock, "kept")])
     before = everything(store)
 
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
     with monkeypatch.context() as patch:
-        patch.setattr(usage.usage, "apply", fail)
-        refused(RuntimeError, store.commit, [recorded(clock, "lost")])
+        patch.setattr(usage.usage, "apply", lambda *_: 1 / 0)
+        refused(ZeroDivisionError, store.commit, [recorded(clock, "lost")])
     assert everything(store) == before
     assert len(list(store.journal())) == 1
     store.commit([recorded(clock, "after")])
@@ -155,7 +136,6 @@ def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
     monkeypatch.setattr(journal, "PAGE", 3)
     events = some_history(2, 10)
     store.commit(events)
-    assert [event for _, event in store.journal()] != []
     assert [event.id for _, event in store.journal()] == [event.id for event in events]
     assert [seq for seq, _ in store.journal(after=7)] == [8, 9, 10]
     assert store.last_id() == max(event.id for event in events)
@@ -167,24 +147,19 @@ def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) ->
     told = recorded(clock, "the secret plan", project="p")
     event = partial(event_about, clock, told.id)
     used = event("used", outcome="applied", note="a secret note", variant="secret words", observed="a secret seen")
-    spoken = (
-        event("revised", body="the secret plan B"),
-        event("trusted", delta=-0.1, reason="secret reason", note="secret doubt"),
-        event("heated", hot=True, why="secret fire"),
-        event("injected", text="the secret plan"),
+    spoken: tuple[tuple[Verb, dict[str, object]], ...] = (
+        ("revised", {"body": "the secret plan B"}),
+        ("trusted", {"delta": -0.1, "reason": "secret reason", "note": "secret doubt"}),
+        ("heated", {"hot": True, "why": "secret fire"}),
+        ("used", {"outcome": "applied", "note": "secret, too", "variant": "secret"}),
+        ("injected", {"text": "the secret plan"}),
     )
-    late = (
-        event("revised", body="the secret, late"),
-        event("used", outcome="applied", note="secret, too", variant="secret"),
-    )
-    late_still = event("trusted", delta=0.1, reason="secret, too"), event("heated", hot=True, why="secret, too")
-    store.commit([told, used, *spoken])
+    store.commit([told, used, *(event(verb, **said) for verb, said in spoken if verb != "used")])
     store.commit([event("erased")])
-    store.commit([*late, *late_still])
+    store.commit([event(verb, **said) for verb, said in spoken if verb != "injected"])
     kept = json.dumps([dict(one.data) for _, one in store.journal()]) + str(everything(store))
     assert "secret" not in kept
-    found = the_record(store, told.id)
-    assert found is not None
+    found = some(the_record(store, told.id))
     assert (found.record.state, found.record.project) == ("erased", "p")
     assert usage.of(store, [told.id]) == {told.id: Usage(applied=2, last_used_at=used.at)}
     before = everything(store)
@@ -192,32 +167,14 @@ def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) ->
     assert everything(store) == before
 
 
-def test_a_projects_records_lie_together(store: Store) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
-    entries = store.commit(
-        [recorded(clock, f"{name} {turn}", project=name) for turn in range(3) for name in ("p", "q", "")]
-    )
-    for name in ("p", "q", ""):
-        low, high = span(store.project_number(name))
-        assert [entry.number - low for entry in entries if entry.record.project == name] == [1, 2, 3]
-        assert all(low <= entry.number <= high for entry in entries if entry.record.project == name)
-    assert store.project_number("never seen") == -1
-    assert store.projects() == {"": 3, "p": 3, "q": 3}
-
-
 def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store) -> None:
     now = [1_700_000_000.0]
     clock = Clock(lambda: now[0])
     for number in range(6):
         now[0] += 86_400
-        event = recorded(
-            clock,
-            f"n{number}",
-            project="p" if number % 2 else "",
-            kind="scar" if number == 3 else "fact",
-            scopes=["a:b"] if number < 3 else ["ab"],
-            tags=["odd"] if number % 2 else [],
-        )
+        labelled = {"scopes": ["a:b"] if number < 3 else ["ab"], "tags": ["odd"] if number % 2 else []}
+        kind, project = "scar" if number == 3 else "fact", "p" if number % 2 else ""
+        event = recorded(clock, f"n{number}", project=project, kind=kind, **labelled)
         store.commit([replace(event, by=Actor(session=f"s{number // 3}"))])
 
     def titles(**chosen: Any) -> list[str]:
@@ -252,9 +209,8 @@ def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -
     entry = store.commit([event])[0]
     home = store.project_number("p")
     assert vectors.waiting(store, (home,), 10) == [entry.number]
-    made = Passage(
-        number=entry.number, passage=0, fingerprint=records.fingerprint(entry.record), code=b"\0" * 8, vector=b"\0\0"
-    )
+    fingerprint = records.fingerprint(entry.record)
+    made = Passage(number=entry.number, passage=0, fingerprint=fingerprint, code=b"\0" * 8, vector=b"\0\0")
     vectors.store(store, [entry.number], [made])
     assert vectors.lag(store) == 0
     store.commit([event_about(clock, event.id, "revised", tags=["x"])])

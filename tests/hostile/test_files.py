@@ -1,21 +1,37 @@
-"""Files of others are distrusted: only regular ones are read, and never more of them than a bound."""
+"""Files of others are distrusted: only regular ones are read, never more of them than a bound, and what was checked is what is read."""
 
 import json
 import os
 import shlex
 import signal
 import sqlite3
-import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Self
 
 import pytest
 
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.replicas.markdown import MarkdownFolder
+from holdfast.hosts.web.pages.code import source_of
+from holdfast.hosts.web.pages.record import cited_by
+from holdfast.model import files
+from holdfast.model.files import read_inside, read_regular, write_whole
+from holdfast.model.record import Draft
+from holdfast.policy.admission.sharing import own
+from holdfast.verbs.exchange.bootstrap import bootstrap
+from holdfast.verbs.exchange.sync import sync
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.read import hydrate
+from tests.conftest import Time, keep, make_memory, new_file, new_folder, ran
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import hooked, preloaded
-from tests.replicas.seats import git
-from tests.rows import WHOLE
+from tests.replicas.seats import commit, git
+from tests.rows import WHOLE, refused
 
 HUGE = 200_000_000 if WHOLE else 120_000_000  # bytes
 LITTLE = 400_000  # kilobytes of addresses: about a hundred more than the command needs
@@ -27,12 +43,11 @@ PIPES = json.loads(Path(__file__).with_name("pipes.json").read_text(encoding="ut
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    work = tmp_path / "work"
-    for folder in ("p/memory", "notes", ".gitmem"):
-        (work / folder).mkdir(parents=True)
-    (work / "p/memory/topic.md").write_text("# Topic\n\nThe cache is warmed at night.\n")
-    git(work, "init", "-q")
-    return work
+    new_file(tmp_path / "work/p/memory/topic.md", "# Topic\n\nThe cache is warmed at night.\n")
+    for folder in ("notes", ".gitmem"):
+        new_folder(tmp_path / "work" / folder)
+    git(tmp_path / "work", "init", "-q")
+    return tmp_path / "work"
 
 
 def environment(work: Path) -> dict[str, str]:
@@ -40,7 +55,7 @@ def environment(work: Path) -> dict[str, str]:
     return {name: value for name, value in environment_of(work.parent).items() if name != "HOLDFAST_PROJECT"}
 
 
-def holdfast(work: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+def holdfast(work: Path, *command: str) -> CompletedProcess[str]:
     """Run a command that must end at once: what waits for a pipe waits for ever."""
     before = signal.signal(signal.SIGALRM, _late)
     signal.alarm(AT_ONCE)
@@ -84,16 +99,114 @@ def test_no_hook_waits_for_a_pipe_among_gits_files(work: Path, name: str) -> Non
 
 @pytest.mark.parametrize(("system", "table"), [("claude-mem", "observations"), ("memory-mcp", "memories")], ids=str)
 def test_one_huge_text_is_left_out_of_an_import_in_little_memory(work: Path, system: str, table: str) -> None:
-    with closing(sqlite3.connect(work / "huge.db")) as db:
+    with closing(sqlite3.connect(work / "huge.db")) as db, db:
         db.execute(f"create table {table} (id integer primary key, title text, text text, content text)")
-        db.execute(f"insert into {table} values (1, 'one', 'The cache is warmed at night.', 'The cache is warm.')")
+        for number, text in ((1, "The cache is warmed at night."), (3, "The ledger is closed in May.")):
+            db.execute(f"insert into {table} values (?, ?, ?, ?)", (number, f"the {number}", text, text))
         db.execute(f"insert into {table} values (2, 'two', 'x', cast(zeroblob({HUGE}) as text))")
-        db.execute(f"insert into {table} values (3, 'three', 'The ledger is closed in May.', 'The ledger is closed.')")
-        db.commit()
     command = [sys.executable, "-m", "holdfast", "store", "import", "--from", system, "huge.db", "--dry-run", "--json"]
     little = ["sh", "-c", f'ulimit -v {LITTLE}; exec "$@"', "sh", *command]
-    done = subprocess.run(little, cwd=work, env=environment(work), capture_output=True, text=True, check=False)
+    done = ran(little, work, env=environment(work))
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert len(report["taken"]) == 2, report
-    assert "too large" in done.stdout
+    assert (len(json.loads(done.stdout)["taken"]), "too large" in done.stdout) == (2, True), done.stdout
+
+
+SECRET = "qxz7431 is written outside of the checkout"
+# What reads files of a checkout.
+READERS: dict[str, Callable[[Memory, str], object]] = {
+    "anchors": lambda memory, path: GitCheckout(memory.checkout.top())._read(path, ""),
+    "hydrate": lambda memory, path: hydrate(memory, keep(memory, f"It is in {path}.", anchors=(path,)).id),
+    "viewer": source_of,
+    "viewer's citations": lambda memory, path: cited_by(memory, keep(memory, f"See {path}.", anchors=(path,))),
+    "bootstrap": lambda memory, path: bootstrap(memory, Draft(body=""), files=[path]),
+}
+
+
+@pytest.fixture
+def memory(tmp_path: Path, time: Time) -> Memory:
+    top = new_folder(tmp_path / "top")
+    git(top, "init", "-q", "-b", "main")
+    new_folder(top / "src")
+    commit(top, "src/notes.md", "# Notes\n\nNothing that anyone hides, in a file of the checkout.\n")
+    new_file(tmp_path / "outside" / "notes.md", f"# Notes\n\n{SECRET}, in a file of the user.\n")
+    return replace(make_memory(tmp_path, time), checkout=GitCheckout(top, "example.org/acme/shop"))
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("swapped", ["src", "src/notes.md"])
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_nothing_outside_a_checkout_is_read_when_a_link_appears_after_the_check(
+    memory: Memory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    swapped: str,
+    reader: Callable[[Memory, str], object],
+) -> None:
+    place, real = tmp_path / "top" / swapped, os.path.realpath
+
+    def exchanging(path: "os.PathLike[str] | str", **more: bool) -> str:
+        """Resolve a path as it was, and exchange the file or folder right afterwards."""
+        answer = real(path, **more)
+        if answer.startswith(str(tmp_path / "top" / "src")) and not place.is_symlink():
+            place.rename(tmp_path / "before")
+            place.symlink_to(tmp_path / "outside" / swapped.removeprefix("src").removeprefix("/"))
+        return answer
+
+    monkeypatch.setattr(os.path, "realpath", exchanging)
+    said = reader(memory, "src/notes.md")
+    monkeypatch.undo()
+    assert place.is_symlink()
+    assert SECRET not in f"{said} {list(memory.store.journal())}"
+
+
+def test_a_memory_file_that_becomes_a_link_is_not_read(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = new_folder(tmp_path / "memories")
+    (folder / "a.md").write_text("One thing.\n")
+    scandir = os.scandir
+
+    def exchanging(path: str) -> object:
+        entries = list(scandir(path))
+        if Path(path) == folder:
+            (folder / "a.md").unlink()
+            (folder / "a.md").symlink_to(tmp_path / "outside" / "notes.md")
+        return _Entries(entries)
+
+    replica = MarkdownFolder(folder, tmp_path / "states")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", exchanging)
+        done = sync(memory, replica, own())
+    replica.close()
+    assert done.came == 0
+    assert SECRET not in str(list(memory.store.journal()))
+
+
+class _Entries(list["os.DirEntry[str]"]):
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+def test_a_pipe_a_folder_and_a_large_file_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b"x" * 11)
+    (tmp_path / "link").symlink_to("large")
+    for name in ("pipe", ".", "large", "nothing", "../other", "/etc/passwd"):
+        refused(OSError, read_inside, tmp_path, name, 10, says=r"regular|larger|No such|leads out")
+    refused(OSError, read_regular, tmp_path / "link", 100, links=False, says="symbolic links")
+    assert read_inside(tmp_path, "link", 11) == b"x" * 11
+
+
+def test_writing_a_file_follows_no_link_that_lies_at_its_temporary_name(tmp_path: Path) -> None:
+    """A repository can hold links for every number of a process."""
+    profile, written = new_file(tmp_path / "profile", "mine"), new_folder(tmp_path / "memories") / "a.md"
+    used = next(files._COUNT)
+    for count in range(used, used + 50):
+        written.with_name(f".a.md.{count}.{os.getpid()}.tmp").symlink_to(profile)
+    written.symlink_to(profile)
+    write_whole(written, "theirs")
+    assert (profile.read_text(), written.read_text(), written.is_symlink()) == ("mine", "theirs", False)
+    assert len(list(written.parent.iterdir())) == 50  # one of the links was in the way

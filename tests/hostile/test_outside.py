@@ -1,17 +1,19 @@
-"""What comes from outside: frames, files and notes that somebody made up. Each is taken, or refused in our own words."""
+"""What comes from outside: frames, files, notes and nested JSON that somebody made up. Each is taken, or refused in our own words."""
 
 import gzip
 import io
 import json
 import os
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, closing
 from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +22,13 @@ from holdfast.adapters.replicas.git_notes import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items
+from holdfast.hosts.cli.main import cli
 from holdfast.hosts.mcp import stdio
-from holdfast.hosts.mcp.protocol import INTERNAL, Server
+from holdfast.hosts.mcp.protocol import INTERNAL, INVALID_PARAMS, Server
 from holdfast.hosts.mcp.serving import serving
-from holdfast.model.errors import HoldfastError
+from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.model.errors import HoldfastError, InvalidFile
+from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
 from holdfast.policy.language.comparing import merge
 from holdfast.policy.ranking.hot_set import importance
 from holdfast.policy.secrets.find import masked
@@ -33,7 +38,8 @@ from holdfast.verbs.memory import Memory
 from tests import engines
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
-from tests.rows import WHOLE, is_linear, refused, rows
+from tests.hosts.running import Run, answer, kept, runner
+from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
 from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -85,6 +91,17 @@ def test_any_frame_is_answered_without_an_internal_error(
     assert [one for one in answers if one.get("error", {}).get("code") == INTERNAL] == [], some
 
 
+OUT_OF_BOUNDS = (10**30, -(10**30), -1, 0, 1e308, float("nan"), float("inf"), True)
+DATES = ("0000-01-01", "-0001-01-01", "9999-12-31T23:59:59-23:59", "99999-01-01", "1e9", "9" * 30)
+
+
+def _odd(schema: dict[str, Any]) -> tuple[Any, ...]:
+    """Give numbers and dates out of bounds for a parameter that may take one."""
+    types = str(schema)
+    is_number = "'integer'" in types or "'number'" in types
+    return OUT_OF_BOUNDS if is_number else DATES if "'string'" in types and "enum" not in schema else ()
+
+
 def _filled(schema: dict[str, Any], text: str) -> Iterator[dict[str, Any]]:
     """Give the parameters a tool needs, and all it takes, this text in the shape they ask for, so that it gets far."""
     shapes: dict[str, Any] = {"array": [text], "object": {text: text}, "integer": 3, "number": 0.5, "boolean": True}
@@ -109,10 +126,17 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
             for text in [text for nth, text in enumerate(NASTY) if (nth + place) % one_in == 0]
             for given in _filled(schema, text)
         ]
-        calls += [{"name": name, "arguments": {one: deep}} for name, schema in tools for one in schema["properties"]]
+        for name, schema in tools:
+            given, _ = _filled(schema, "deploy")
+            odd = sampled(
+                ((one, value) for one in schema["properties"] for value in _odd(schema["properties"][one])), 3
+            )
+            odd += [(one, deep) for one in schema["properties"]]
+            calls += [{"name": name, "arguments": {**given, one: value}} for one, value in odd]
         answers = _answers(server, (_json(_request("tools/call", call)) for call in calls))
     assert len(answers) == len(calls) > len(TOOLS)
-    assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
+    wrong = [one for one in answers if one.get("error", {}).get("code") == INTERNAL or "Traceback" in str(one)]
+    assert wrong == []
     with make_memory(tmp_path, Time()) as memory:
         before = contents(memory.store)
         memory.store.rebuild()
@@ -194,7 +218,7 @@ def test_any_bytes_are_read_or_refused_by_every_importer(
             _imported(memory, system, place)
 
 
-def _imported(memory: Memory, system: str, place: Path, **options: bool) -> None:
+def _imported(memory: Memory, system: str, place: Path, **options: Any) -> None:
     """Import what is there; it may be refused, in our own words."""
     try:
         import_items(memory, system, foreign_items(system, place), **options)
@@ -249,3 +273,116 @@ def test_texts_made_to_take_minutes_are_read_at_once() -> None:
 
     for run in runs:
         assert is_linear(read, "x" + run * ((90_000 if WHOLE else 30_000) // len(run)) + "x"), run
+
+
+LEAVES_ALONE = set("web watch mcp serve work init server bench hook".split())  # they serve, or change the machine
+DATED = {"--since", "--until", "--before", "--after", "--at", "--on", "--as-of"}
+
+
+def test_every_number_and_date_of_every_command_is_answered(tmp_path: Path, own_home: Path) -> None:
+    run: Run = runner(tmp_path, own_home)
+    about = kept(run, "The deploy needs two approvals.")
+    failures, asked = {}, list[tuple[str, ...]]()
+    for path, command in commands_of(cli, ()):
+        needed = [about for one in command.params if isinstance(one, click.Argument) and one.required]
+        asked += [(*path, *needed, option) for option in options_of(command)]
+    assert len(asked) > 60
+    for arguments in sampled(asked, 3):
+        done = run(*arguments, stdin="")
+        if (done.returncode not in range(6) and done.returncode != 64) or "Traceback" in done.stderr:
+            failures[" ".join(arguments)] = (done.returncode, done.stderr[-300:])
+    assert failures == {}
+
+
+def options_of(command: click.Command) -> Iterator[str]:
+    """Yield each option of a command that takes a number or a date, with values out of bounds."""
+    for option in command.params:
+        is_number = option.type.name in ("integer", "float", "integer range", "float range")
+        if isinstance(option, click.Option) and not option.is_flag and (is_number or DATED & set(option.opts)):
+            values = (str(10**30), "-1", "nan") if is_number else DATES[:4]
+            yield from (f"{option.opts[0]}={value}" for value in values)
+
+
+def commands_of(group: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if not isinstance(group, click.Group):
+        yield path, group
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command and name not in LEAVES_ALONE:
+            yield from commands_of(command, (*path, name))
+
+
+DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+def objects(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+@pytest.fixture
+def run(tmp_path: Path, own_home: Path) -> Run:
+    (tmp_path / "work").mkdir()
+    return runner(tmp_path / "work", own_home)
+
+
+@each("make", [nested, objects])
+def test_only_json_up_to_the_limit_is_parsed(make: Callable[[int], str]) -> None:
+    assert parse_json(make(DEEPEST)) == json.loads(make(DEEPEST))
+    for depth in DEPTHS:
+        refused(TooDeep, parse_json, make(depth), says="nested more than 100 levels deep")
+
+
+def test_json_that_is_too_long_or_broken_is_refused() -> None:
+    refused(NotJson, parse_json, b'"12345678901"', 10, says="longer than 10 bytes")
+    for broken in (b"\xff\xfe", b"{", b"", "1" * 5_000):
+        refused(NotJson, parse_json, broken)
+
+
+@pytest.mark.parametrize("depth", sampled([DEEPEST + 1, 10_000], 2))
+@pytest.mark.parametrize("command", rows("commands_that_parse_json"), ids=" ".join)
+def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: list[str], depth: int) -> None:
+    deep = f'[{{"text": "x", "more": {objects(depth)}}}]'
+    file = tmp_path / "deep.json"
+    file.write_text(deep)
+    run("session", "start")
+    before = answer(run("status", "--json"))
+    done = run(*(part.format(file=file, text=objects(min(depth, 9_000))) for part in command), stdin=deep)
+    said = done.stderr + done.stdout
+    assert ("Traceback" in said, "RecursionError" in said) == (False, False), said
+    if command[-2:] == ["--from", "file"]:
+        assert "nested" in said  # an importer remarks on what it leaves alone
+    else:
+        assert done.returncode == 64, said
+        assert answer(run("status", "--json")) == before
+
+
+def test_a_message_to_the_mcp_server_is_refused_under_its_own_id(tmp_path: Path) -> None:
+    call = '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"remember","arguments":{"text":"x","fields":%s}},"id":%s}'
+    deep = [call % (objects(depth), f'"a-{depth}"') for depth in DEPTHS[:-1]]
+    texts = [call % (json.dumps(objects(depth)), depth) for depth in DEPTHS[:-1]]
+    with serving(["core"], _flags(tmp_path)) as server:
+        answers = _answers(server, (frame.encode() for frame in (*deep, *texts, call % ("{}", "8"))))
+    for depth, told in zip(DEPTHS, answers[:4], strict=False):
+        assert (told["id"], told["error"]["code"]) == (f"a-{depth}", INVALID_PARAMS), told
+        assert "nested more than 100 levels deep" in str(told["error"])
+    assert [(told["id"], told["result"]["isError"]) for told in answers[4:]] == [
+        *((n, True) for n in DEPTHS[:-1]),
+        (8, False),
+    ]
+
+
+@each("depth", [DEEPEST + 1, 900, 10_000])
+def test_a_client_s_file_is_left_alone(depth: int) -> None:
+    for text in (objects(depth), "// a comment\n" + objects(depth)):
+        refused(InvalidFile, jsontext.value_of, text, says="nested more than 100 levels deep")
+        refused(
+            InvalidFile, jsontext.put, text, ("mcpServers", "holdfast"), {}, says="nested more than 100 levels deep"
+        )
+    if depth > sys.getrecursionlimit():
+        refused(InvalidFile, tomltext.value_of, "a = " + nested(depth))

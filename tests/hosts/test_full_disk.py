@@ -22,7 +22,7 @@ from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, new_folder
-from tests.hostile.test_numbers import commands_of
+from tests.hostile.test_outside import commands_of
 from tests.hosts.running import Run, kept, preloaded, runner
 from tests.rows import sampled
 

@@ -32,7 +32,8 @@ class Script(scripts.Script):
             arguments |= {name: value} if name else value
         for owner in (seat, seat.replica, seat.memory.store):
             if hasattr(owner, act) and act != "keep":
-                return getattr(owner, act)(**arguments)
+                found = getattr(owner, act)
+                return found(**arguments) if callable(found) else found
         verb = keep if act == "keep" else functions_in("holdfast.verbs")[act]
         return (refusal_of if sign else called)(verb, (seat.memory,), arguments)
 

@@ -21,28 +21,22 @@ from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, keep, make_memory, recorded
+from tests.conftest import Time, keep, make_memory, new_file, recorded
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
+WHO |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": "always"}
 
 
 def git(folder: Path, *command: str, given: str | None = None) -> str:
     """Run git and give what it prints."""
-    done = subprocess.run(
-        ["git", "-C", str(folder), *command],
-        check=True,
-        capture_output=True,
-        input=given.encode() if given is not None else None,
-        env={
-            **os.environ,
-            **WHO,
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "protocol.file.allow",
-            "GIT_CONFIG_VALUE_0": "always",
-        },
+    told = given.encode() if given is not None else None
+    whole = ["git", "-C", str(folder), *command]
+    return (
+        subprocess.run(whole, check=True, capture_output=True, input=told, env={**os.environ, **WHO})
+        .stdout.decode()
+        .strip()
     )
-    return done.stdout.decode().strip()
 
 
 def commit(folder: Path, name: str = "a.txt", content: str = "") -> str:
@@ -74,43 +68,36 @@ class Seat:
     folder: Path
     time: Time
     remote: str = ""
-    last: list[Synced] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def sync(self, **options: Any) -> Synced:
         """Bring this seat and the replica together; `agree` is an answer to every question."""
+        answer = options.get("agree")
 
-        def answered(question: str) -> bool:
+        def agreed(question: str) -> bool:
             self.asked.append(question)
             return bool(answer)
 
-        if isinstance(answer := options.get("agree"), bool):
-            options["agree"] = answered
-        if self.remote:
-            done = sync_afar(self.memory, self.replica, self.sharing, self.remote, **options)
-        else:
-            done = sync(self.memory, self.replica, self.sharing, **options)
-        self.last.append(done)
-        return done
+        if isinstance(answer, bool):
+            options["agree"] = agreed
+        if not self.remote:
+            return self.sync_here(**options)
+        return sync_afar(self.memory, self.replica, self.sharing, self.remote, **options)
 
-    def sync_here(self) -> Synced:
+    def sync_here(self, **options: Any) -> Synced:
         """Bring the store and the replica together without its remote."""
-        return sync(self.memory, self.replica, self.sharing)
+        return sync(self.memory, self.replica, self.sharing, **options)
 
     def records(self) -> dict[str, Record]:
         """Give every record there is, by id, erased ones too; each seat calls the project by its own name."""
         found = records.page(self.memory.store, Filter(states=()), limit=100_000)
         return {entry.record.id: replace(entry.record, project="") for entry in found}
 
-    def memory_records(self) -> list[Record]:
-        """Give every record there is, as it is kept."""
-        return [entry.record for entry in records.page(self.memory.store, Filter(states=()), limit=100_000)]
+    def bodies(self) -> list[str]:
+        return [record.body for record in self.records().values()]
 
     def record(self, of: str) -> Record:
         return self.records()[of]
-
-    def questions(self) -> list[str]:
-        return self.asked
 
     def git(self, do: str) -> str:
         return git(self.folder, *shlex.split(do))
@@ -129,16 +116,14 @@ class Seat:
         return self.file(file).read_text()
 
     def put(self, file: str, text: str) -> None:
-        self.folder.mkdir(exist_ok=True)
-        (self.folder / file).write_text(text)
+        new_file(self.folder / file, text)
 
     def edit(self, change: dict[str, str], file: str = "") -> None:
         """Replace parts of a file, all of which it must have."""
-        text = self.text(file)
-        assert [old for old in change if old not in text] == [], text
         for old, new in change.items():
-            text = text.replace(old, new)
-        self.file(file).write_text(text)
+            text = self.text(file)
+            assert old in text, text
+            self.file(file).write_text(text.replace(old, new))
 
     def remove(self, *, file: str = "", first: int = 0) -> None:
         """Remove a file, or the first ones."""
@@ -251,10 +236,8 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
         memory = memory.acting_on(f"example.org/{name}/shop")
         return Seat(memory, GitNotes(clone, states), with_team(memory.project), clone, time, remote="origin")
     shared = folder / "memories"
-    if kind == "folder":
-        return Seat(memory, MarkdownFolder(shared, states), own(), shared, time)
-    memory = memory.acting_on(f"example.org/{name}/shop")
-    sharing = with_team(memory.project)
-    return Seat(
-        memory, MarkdownFolder(shared, states, name="repository", implied=sharing.implied), sharing, shared, time
-    )
+    if kind != "folder":
+        memory = memory.acting_on(f"example.org/{name}/shop")
+    sharing = own() if kind == "folder" else with_team(memory.project)
+    implied: dict[str, Any] = {} if kind == "folder" else {"name": "repository", "implied": sharing.implied}
+    return Seat(memory, MarkdownFolder(shared, states, **implied), sharing, shared, time)

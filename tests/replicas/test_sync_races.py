@@ -9,8 +9,9 @@ import pytest
 from tests.conftest import at_once
 from tests.hosts.running import Run, kept, runner
 from tests.replicas.seats import git, remote_with_commit
+from tests.rows import WHOLE
 
-ROUNDS = 4
+ROUNDS = 4 if WHOLE else 2
 
 
 @pytest.mark.embedded
