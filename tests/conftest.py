@@ -71,9 +71,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests that share a fixture in one process; leave out what this run is not for."""
     left_out = {"embedded": engines.DEFAULT == "postgres", "whole": not WHOLE}
-    items[:] = [item for item in items if not any(left_out.get(mark.name) for mark in item.iter_markers())]
-    for item in items:
-        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+    marked = [(item, {mark.name for mark in item.iter_markers()}) for item in items]
+    kept = [(item, marks) for item, marks in marked if not any(map(left_out.get, marks))]
+    items[:] = [item for item, _ in kept]
+    for item, marks in kept:
+        if not isinstance(item, pytest.Function) or "xdist_group" in marks:
             continue
         if "demo_store" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("demo"))
