@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -70,9 +71,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests that share a fixture in one process; leave out what this run is not for."""
     left_out = {"embedded": engines.DEFAULT == "postgres", "whole": not WHOLE}
-    items[:] = [item for item in items if not any(left_out.get(mark.name) for mark in item.iter_markers())]
-    for item in items:
-        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+    marked = [(item, {mark.name for mark in item.iter_markers()}) for item in items]
+    kept = [(item, marks) for item, marks in marked if not any(map(left_out.get, marks))]
+    items[:] = [item for item, _ in kept]
+    for item, marks in kept:
+        if not isinstance(item, pytest.Function) or "xdist_group" in marks:
             continue
         if "demo_store" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("demo"))
@@ -138,28 +141,14 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
     """Give a function that opens the same empty database again and again, on each engine."""
-    opened: list[Database] = []
-    if request.param == "sqlite":
-        yield _opener(opened, lambda: SQLite(tmp_path / "store" / "holdfast.db"))
-    else:
-        yield _opener(opened, _postgres_opener(str(tmp_path)))
-    for db in opened:
-        db.close()
+    with ExitStack() as opened:
+        if request.param == "sqlite":
+            yield lambda: opened.enter_context(closing(SQLite(tmp_path / "store" / "holdfast.db")))
+        else:
+            from holdfast.engine.postgres.database import Postgres
 
-
-def _opener(opened: list[Database], make: Callable[[], Database]) -> Callable[[], Database]:
-    def open_one() -> Database:
-        opened.append(make())
-        return opened[-1]
-
-    return open_one
-
-
-def _postgres_opener(name: str) -> Callable[[], Database]:
-    from holdfast.engine.postgres.database import Postgres
-
-    own = engines.schema(name)
-    return lambda: Postgres(own)
+            own = engines.schema(str(tmp_path))
+            yield lambda: opened.enter_context(closing(Postgres(own)))
 
 
 @pytest.fixture

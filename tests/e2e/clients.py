@@ -13,6 +13,7 @@ from tests.e2e.seat import python
 HERE = Path(__file__).parent
 ROWS = tomllib.loads((HERE / "clients.toml").read_text(encoding="utf-8"))
 EVERYWHERE = {"key": "no-key-at-all", "root": str(HERE.parents[1]), "subagent": SUBAGENT, "python": python()}
+DEFAULTS: dict[str, Any] = {"cannot": {}, "compacts": "", "before": [], "plugging": []}
 
 
 def filled(value: Any, given: Mapping[str, str]) -> Any:
@@ -33,9 +34,13 @@ class Client:
     name: str  # as `holdfast init --client` takes it
     row: Mapping[str, Any]
 
-    @property
-    def title(self) -> str:
-        return str(self.row["title"])
+    def __getattr__(self, name: str) -> Any:
+        """Return a row's entry: `title`, `files` its user's home holds before we come, promises it `cannot` keep and why,
+        the prompt that `compacts` (else it does when its model is full), or the commands of `plugging` our plugin in.
+        """
+        if name not in ("title", "files", "cannot", "compacts", "plugging"):
+            raise AttributeError(name)
+        return self._filled(name)
 
     def program(self) -> list[str]:
         """Return the command, of a client that was fetched; Node is at hand only where clients are tested."""
@@ -46,37 +51,13 @@ class Client:
         return program(self.row["program"])
 
     @property
-    def files(self) -> dict[str, str]:
-        """What its user's home holds before we come."""
-        return dict(self.row["files"])
-
-    @property
-    def cannot(self) -> Mapping[str, str]:
-        """Promises it does not let us keep, and why."""
-        return dict(self.row.get("cannot", {}))
-
-    @property
-    def compacts(self) -> str:
-        """The prompt that makes it compact; else it does when its model is full."""
-        return str(self.row.get("compacts", ""))
-
-    @property
-    def plugging(self) -> list[list[str]]:
-        """Commands that install our plugin, for those that take it."""
-        return list(self._filled("plugging"))
-
-    @property
     def before(self) -> list[Call]:
         """What its model has to do before it can call our tools."""
         return [Call(*call) for call in self._filled("before")]
 
-    def words(self, prompt: str, url: str) -> list[str]:
-        """Return what follows the program, with a prompt and the model's address."""
-        return list(self._filled("words", prompt=prompt, url=url))
-
-    def again(self, prompt: str, url: str) -> list[str]:
-        """Return the same, in the session before."""
-        return list(self._filled("again", prompt=prompt, url=url))
+    def words(self, prompt: str, url: str, *, again: bool = False) -> list[str]:
+        """Return what follows the program, with a prompt and the model's address; `again` in the session before."""
+        return list(self._filled("again" if again else "words", prompt=prompt, url=url))
 
     def variables(self, url: str) -> dict[str, str]:
         return dict(self._filled("variables", url=url))
@@ -92,7 +73,7 @@ class Client:
         return [Call(*call) for call in self._filled("delegate", prompt=prompt)]
 
     def _filled(self, name: str, **given: str) -> Any:
-        return filled(self.row.get(name, []), {**EVERYWHERE, **given})
+        return filled(self.row.get(name, DEFAULTS.get(name)), {**EVERYWHERE, **given})
 
 
 CLIENTS = tuple(Client(name, row) for name, row in ROWS.items() if name != "scripted")

@@ -61,8 +61,10 @@ def session(
     cue = next(iter(scripts))
     with playing(scripts, **more) as model:
         prompt = cue if cue.startswith("/") else f"{cue}, please."
-        words = (client.again if again else client.words)(prompt, model.url)
-        done = seat.run([*client.program(), *words], client.variables(model.url) | ({"PATH": path} if path else {}))
+        done = seat.run(
+            [*client.program(), *client.words(prompt, model.url, again=again)],
+            client.variables(model.url) | ({"PATH": path} if path else {}),
+        )
     said = f"{client.title} ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     assert done.returncode == 0, said
     assert model.problems == [], said

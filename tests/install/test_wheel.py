@@ -16,7 +16,9 @@ from pathlib import Path
 import click
 import pytest
 
+from holdfast import __version__
 from holdfast.hosts.cli.main import cli
+from tests.conftest import ran
 from tests.install.run import SAVED
 from tests.rows import WHOLE
 
@@ -45,43 +47,28 @@ def test_it_works_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path, o
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "HOME": str(own_home)}
 
     def run(*arguments: str) -> str:
-        command = [sys.executable, "-P", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return ran([sys.executable, "-P", *arguments], tmp_path, env=environment, check=True).stdout
 
     assert run("-c", "import holdfast; print(holdfast.__file__)").startswith(str(tmp_path / "site"))
     run("-m", "holdfast", "remember", SAVED)
-    assert "orders table is locked" in " ".join(
-        run("-m", "holdfast", "recall", "what blocks when we alter the schema").split()
-    )
+    answer = run("-m", "holdfast", "recall", "what blocks when we alter the schema")
+    assert "orders table is locked" in " ".join(answer.split())
 
 
-def test_it_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    about = f"holdfast-{PROJECT['version']}."
-    names = [name for name in wheel.namelist() if not name.startswith(f"{about}dist-info/")]
-    names.remove(f"{about}data/data/share/man/man1/holdfast.1")
-    assert {name.split("/")[0] for name in names} == {"holdfast"}
-    there = {
-        file.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src" / "holdfast").rglob("*") if file.is_file()
-    }
-    assert set(names) == {name for name in there if "__pycache__" not in name}
-    assert "holdfast/py.typed" in names
+def test_it_holds_the_package_with_its_metadata_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    about, ours = f"holdfast-{PROJECT['version']}", ROOT / "src"
+    there = {file.relative_to(ours).as_posix() for file in (ours / "holdfast").rglob("*") if file.is_file()}
+    there |= {f"{about}.data/data/share/man/man1/holdfast.1"}
+    names = {name for name in wheel.namelist() if not name.startswith(f"{about}.dist-info/")}
+    assert names == {name for name in there if "__pycache__" not in name} | {"holdfast/py.typed"}
     assert wheel.testzip() is None
-
-
-def test_its_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
-    import holdfast
-
-    folder = f"holdfast-{PROJECT['version']}.dist-info"
-    said = message_from_bytes(wheel.read(f"{folder}/METADATA"))
-    assert said["Version"] == PROJECT["version"] == holdfast.__version__
+    said = message_from_bytes(wheel.read(f"{about}.dist-info/METADATA"))
+    assert said["Version"] == PROJECT["version"] == __version__
     assert (said["Requires-Python"], said["License-Expression"]) == (">=3.11", "MIT")
-    assert said["Description-Content-Type"] == "text/markdown"
     assert (said["Author"], len(said.get_all("Project-URL") or [])) == ("The Holdfast authors", 4)
     assert set(said.get_all("Provides-Extra") or []) == set(PROJECT["optional-dependencies"])
-    assert b"holdfast = holdfast.hosts.cli.entry:main" in wheel.read(f"{folder}/entry_points.txt")
-    assert f"{folder}/licenses/LICENSE" in wheel.namelist()
+    assert b"holdfast = holdfast.hosts.cli.entry:main" in wheel.read(f"{about}.dist-info/entry_points.txt")
+    assert f"{about}.dist-info/licenses/LICENSE" in wheel.namelist()
 
 
 @pytest.mark.whole

@@ -1,6 +1,7 @@
 """What tools and shell commands were for, and how they ended."""
 
 from holdfast.policy.activity import turns as commands
+from holdfast.policy.activity.tools import BY_CLIENT
 from tests.policy.scripts import scripts_in
 from tests.rows import examples
 
@@ -30,3 +31,9 @@ def test_a_command_fails_as_the_client_its_code_or_its_output_says(
 @examples
 def test_the_telling_line_of_an_output_is_found(output: str, line: str) -> None:
     assert commands.error_line(output) == line
+
+
+def test_every_client_has_tools_that_read_change_and_run() -> None:
+    for client, roles in BY_CLIENT.items():
+        assert {"read", "run"} <= set(roles.values()), client
+        assert {"create", "edit", "patch"} & set(roles.values()), client

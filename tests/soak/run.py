@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 10  # times as long as asked for: a slow machine needs longer until everybody had a turn
 TURNS = {"ack": 1, "far": 1, "heard": 1, "judged": 1, "streamed": 1, "page": 8, "server": 12, "viewer": 12}
 # Who plays: a role, or a role and its guise. Those named steady are never harmed.
-CAST = "agent agent/clock agent/poor served served/steady hooks cli sync afar older reader viewer viewer/steady".split()
+CAST = "agent agent/clock agent/poor served served/steady hooks cli sync sync/afar older reader viewer viewer/steady".split()
 SETTINGS = {
     "HOLDFAST_EMBEDDER": "none",
     "HOLDFAST_PROJECT": PROJECT,
@@ -149,7 +149,7 @@ def _keep_playing(play: Soak) -> None:
 
 
 def _started(play: Soak, role: str, guise: str) -> "subprocess.Popen[bytes]":
-    far = role == "afar"
+    far = guise == "afar"
     log = play.folder / "logs" / f"{role}-{guise}-{uuid4().hex[:8]}.jsonl"
     command = [sys.executable, "-m", "tests.soak.actors", role, str(log), str(play.stop), guise]
     environment = play.environment(far=far) | ({"SOAK_STEADY": "1"} if guise == "steady" else {})
