@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ from holdfast.compose.settings import load_settings
 from holdfast.verbs.memory import Memory
 from tests.hosts.running import Run
 from tests.rows import missing
+
+Patch = Callable[..., object]
+Printed = Callable[[], str]
 
 
 @pytest.fixture
@@ -35,11 +39,20 @@ def labelled(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_retrieval_is_scored_beside_the_baseline(
-    labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def patch(monkeypatch: pytest.MonkeyPatch) -> Patch:
+    """Return a function that makes a benchmark small."""
+    return lambda module, **few: [monkeypatch.setattr(module, name, value) for name, value in few.items()]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+    return lambda: capsys.readouterr().out
+
+
+def test_retrieval_is_scored_beside_the_baseline(labelled: Path, tmp_path: Path, printed: Printed) -> None:
     assert quality.run(labelled, ["swe-notes"], tmp_path / "cache") is True
-    assert missing(capsys.readouterr().out, "plain FTS5", "recall@10 against exact search 1.0000") == []
+    assert missing(printed(), "plain FTS5", "recall@10 against exact search 1.0000") == []
 
 
 def test_metrics_are_what_they_are_called() -> None:
@@ -49,12 +62,10 @@ def test_metrics_are_what_they_are_called() -> None:
 
 
 @pytest.mark.whole
-def test_abstention_is_counted(
-    labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(abstention, "SIZES", (20,))
+def test_abstention_is_counted(labelled: Path, tmp_path: Path, patch: Patch, printed: Printed) -> None:
+    patch(abstention, SIZES=(20,))
     abstention.run(labelled, tmp_path / "cache")
-    assert missing(capsys.readouterr().out, "off-topic answered", "about other code answered") == []
+    assert missing(printed(), "off-topic answered", "about other code answered") == []
 
 
 @pytest.mark.whole
@@ -64,68 +75,51 @@ def test_signals_are_measured(bench: Run) -> None:
 
 
 @pytest.mark.whole
-def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_judgements_about_text_and_imports_are_scored_beside_their_baselines(patch: Patch, printed: Printed) -> None:
+    patch(importing, BAR=0)
     assert judgements.run_contradictions() is True
     assert judgements.run_mining() is True
-    assert missing(capsys.readouterr().out, "half the words in common", "every sentence over 30 characters") == []
+    assert importing.run(20) is True
+    baselines = ("half the words in common", "every sentence over 30 characters", *importing.MAKERS)
+    assert missing(printed(), *baselines) == []
 
 
 @pytest.mark.whole
-def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "QUESTIONS", 4)
-    monkeypatch.setattr(speed, "WRITES", 4)
+def test_speed_is_measured_beside_its_baselines(tmp_path: Path, patch: Patch) -> None:
+    patch(speed, QUESTIONS=4, WRITES=4)
     recalls, writes = speed._measure(speed.Case(projects=2, each=60), tmp_path)
     assert recalls[0] == writes[0] == "60 of 120"
     assert all(isinstance(figure, Spread) and figure.p50 > 0 for figure in recalls[1:])
 
 
 @pytest.mark.whole
-def test_imports_are_compared_text_by_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(importing, "BAR", 0)
-    assert importing.run(20) is True
-    out = capsys.readouterr().out
-    assert all(system in out for system in importing.MAKERS)
-
-
-@pytest.mark.whole
-def test_the_server_is_measured_beside_its_targets(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, few in (("RECORDS", 50), ("STARTS", 1), ("WARM_UP", 1), ("QUESTIONS", 2), ("ROUNDS", 1)):
-        monkeypatch.setattr(server, name, few)
+def test_the_server_is_measured_beside_its_targets(patch: Patch, printed: Printed) -> None:
+    patch(server, RECORDS=50, STARTS=1, WARM_UP=1, QUESTIONS=2, ROUNDS=1)
     met = server.run(as_json=True)
-    measured = json.loads(capsys.readouterr().out)
+    measured = json.loads(printed())
     assert met == all(measured["met"].values())
-    ours, bare = measured["cold_start"]["holdfast mcp"], measured["cold_start"]["bare SDK server"]
-    assert 0 < ours["cpu_s"] < bare["cpu_s"]
-    assert measured["recall"]["records"] == 50
-    assert 0 < measured["recall"]["cpu_ms_p50"] <= measured["recall"]["cpu_ms_p95"]
-    assert 0 < measured["recall"]["rss_mib_started"] < measured["recall"]["rss_mib_warm"]
-    server._print(measured["cold_start"], measured["recall"], measured["met"])
-    assert "≤ 0.15 CPU s" in capsys.readouterr().out
+    starts, recalled = measured["cold_start"], measured["recall"]
+    assert 0 < starts["holdfast mcp"]["cpu_s"] < starts["bare SDK server"]["cpu_s"]
+    assert recalled["records"] == 50
+    assert 0 < recalled["cpu_ms_p50"] <= recalled["cpu_ms_p95"]
+    assert 0 < recalled["rss_mib_started"] < recalled["rss_mib_warm"]
+    server._print(starts, recalled, measured["met"])
+    assert "≤ 0.15 CPU s" in printed()
 
 
 @pytest.mark.whole
-def test_what_memories_say_together_is_measured_beside_its_targets(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, few in (("SIZES", {700: 60.0}), ("LOGGED", 2), ("WRITE_MS", 60.0)):
-        monkeypatch.setattr(knowledge, name, few)
+def test_what_memories_say_together_and_replicas_are_measured(patch: Patch, printed: Printed) -> None:
+    patch(knowledge, SIZES={700: 60.0}, LOGGED=2, WRITE_MS=60.0)
     assert knowledge.run() is True
-    out = capsys.readouterr().out
-    assert int(re.findall(r"(\d+) of 124", out)[0]) >= 110
-    assert "planted pairs found" in out
-
-
-@pytest.mark.whole
-def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert replicas.run(size=150) is True
-    assert missing(capsys.readouterr().out, "bare scandir and stat", "bare git notes list") == []
+    out = printed()
+    assert int(re.findall(r"(\d+) of 124", out)[0]) >= 110
+    assert missing(out, "planted pairs found", "bare scandir and stat", "bare git notes list") == []
 
 
 @pytest.mark.whole
-def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "WRITTEN", 20)  # so that most of it is copied, as in a large one
+def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, patch: Patch) -> None:
+    patch(filling, WRITTEN=20)  # so that most of it is copied, as in a large one
     with open_memory(load_settings(environment={}, flags={"home": str(tmp_path)})) as memory:
         assert memory.embedder is not None
         vectors = np.stack([made.vector for made in memory.embedder.embed(["one text", "and another"])])

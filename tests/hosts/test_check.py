@@ -8,7 +8,7 @@ import subprocess
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -21,6 +21,7 @@ from tests.guides import ssh_to
 from tests.hosts.running import ROOT, runner, script_command
 from tests.hosts.scripts import Script
 from tests.replicas.seats import git
+from tests.rows import some
 
 pytestmark = [
     pytest.mark.embedded,
@@ -69,19 +70,7 @@ class Team:
         return sorted((self.ada / ".holdfast" / "memories").glob("*.md"))
 
 
-class Done(NamedTuple):
-    """What a command printed, on one line as well: a terminal's width breaks lines."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-    @property
-    def flat(self) -> str:
-        return " ".join(f"{self.stdout} {self.stderr}".split())
-
-
-def run(place: Path, *arguments: str, **environment: str) -> Done:
+def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `holdfast` in this process: in a clone, with the home of its machine."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -93,7 +82,7 @@ def run(place: Path, *arguments: str, **environment: str) -> Done:
             code = command_line(list(arguments))
         except SystemExit as leave:
             code = int(str(leave.code or 0))
-    return Done(code, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @dataclass(kw_only=True)
@@ -103,8 +92,7 @@ class Checking(Script):
     team: Team
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        done = run(self.folder, *words, **self.environment)
-        return subprocess.CompletedProcess(words, done.returncode, done.stdout, done.stderr)
+        return run(self.folder, *words, **self.environment)
 
     steps: ClassVar = {
         **Script.steps,
@@ -163,56 +151,40 @@ def test_a_file_that_was_unreadable_before_is_a_warning(team: Team) -> None:
     assert "::warning title=Holdfast::.holdfast/memories/odd.md was not checked" in done.stdout
 
 
-def check_sarif(report: str) -> None:
-    """Fail unless a report is what the schema of SARIF 2.1.0 allows; an unknown field is not."""
+def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path: Path) -> None:
     from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
-    Sarif.model_validate_json(report)
-
-
-def test_sarif_has_what_code_scanning_needs(team: Team, tmp_path: Path) -> None:
+    place, paths = team.branch("raise", GONE), {"pay.py", f".holdfast/memories/{team.memories()[0].name}"}
     report = tmp_path / "check.sarif"
-    done = run(team.branch("raise", GONE), "check", "--format", "sarif", "-o", str(report))
-    assert (done.returncode, "The limit is five." in done.flat) == (1, True)
-    document = json.loads(report.read_text())
-    (checked,) = document["runs"]
-    assert (document["version"], checked["tool"]["driver"]["name"]) == ("2.1.0", "Holdfast")
-    rules = {rule["id"] for rule in checked["tool"]["driver"]["rules"]}
-    assert {result["ruleId"] for result in checked["results"]} == rules
-    places = [result["locations"][0]["physicalLocation"] for result in checked["results"]]
+    done = run(place, "check", "--format", "sarif", "-o", str(report))
+    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)
+    Sarif.model_validate_json(report.read_text())
+    (checked,) = json.loads(report.read_text())["runs"]
+    results, driver = checked["results"], checked["tool"]["driver"]
+    assert driver["name"] == "Holdfast"
+    assert {result["ruleId"] for result in results} == {rule["id"] for rule in driver["rules"]}
+    places = [result["locations"][0]["physicalLocation"] for result in results]
     assert {"artifactLocation": {"uri": "pay.py"}, "region": {"startLine": 1}} in places
-    assert len({result["partialFingerprints"]["memory/v1"] for result in checked["results"]}) == 2
-    check_sarif(report.read_text())
+    assert len({result["partialFingerprints"]["memory/v1"] for result in results}) == 2
 
+    (suite,) = ET.fromstring(run(place, "check", "--format", "junit").stdout)
+    assert [suite.get(name) for name in ("name", "tests", "failures", "errors")] == [
+        "team memories since main",
+        "2",
+        "2",
+        "0",
+    ]
+    failures = {str(case.get("name"))[:12]: case.find("failure") for case in suite if case.get("classname")}
+    limit = some(failures["The limit is"])
+    assert (len(failures), limit.get("type")) == (2, "memory-untrue")
+    assert "LIMIT=5 changed" in str(limit.get("message"))
+    assert str(limit.text).startswith("pay.py:1: “The limit is five.”")
 
-def test_junit_has_a_test_case_for_each_memory(team: Team) -> None:
-    suites = ET.fromstring(run(team.branch("raise", RAISED), "check", "--format", "junit").stdout)
-    assert {name: suites.get(name) for name in ("tests", "failures")} == {"tests": "2", "failures": "1"}
-    cases = {str(case.get("name"))[:12]: case.find("failure") for case in suites.findall("testsuite/testcase")}
-    assert {name: failure is not None for name, failure in cases.items()} == {
-        "Payments are": False,
-        "The limit is": True,
-    }
-    (suite,) = suites
-    assert suite.attrib.keys() >= {"name", "tests", "failures", "errors"}
-    assert all(case.get("classname") for case in suite)
-    (failure,) = suite.iter("failure")
-    assert (failure.get("type"), "LIMIT=5 changed" in str(failure.get("message"))) == ("memory-untrue", True)
-    assert str(failure.text).startswith("pay.py:1: “The limit is five.”")
-
-
-def test_gitlab_shows_code_quality(team: Team) -> None:
-    """Every field that GitLab requires of a code quality report, of the type it requires."""
-    issues = json.loads(run(team.branch("raise", GONE), "check", "--format", "gitlab").stdout)
-    assert {issue["location"]["path"] for issue in issues} == {
-        "pay.py",
-        *(f".holdfast/memories/{team.memories()[0].name}",),
-    }
+    issues = json.loads(run(place, "check", "--format", "gitlab").stdout)
+    assert {issue["location"]["path"] for issue in issues} == paths
     for issue in issues:
-        texts = {name: issue[name] for name in ("description", "check_name", "fingerprint", "severity")}
-        assert all(isinstance(text, str) and text for text in texts.values())
+        assert all(isinstance(issue[name], str) and issue[name] for name in ("description", "check_name"))
         assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
-        assert issue["location"].keys() == {"path", "lines"}
         assert issue["location"]["lines"] == {"begin": 1}
     assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 2
 
@@ -231,44 +203,36 @@ def test_a_title_cannot_forge_a_workflow_command(team: Team) -> None:
     ET.fromstring(run(place, "check", "--format", "junit").stdout)
 
 
-def action_step(name: str) -> str:
-    """Return the shell script of a step of the GitHub Action."""
-    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    assert action["runs"]["using"] == "composite"
-    (step,) = [step for step in action["runs"]["steps"] if step.get("id") == name]
-    assert "${{" not in step["run"]  # inputs are passed as variables: a branch's name is no part of a script
-    return str(step["run"])
-
-
 def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp_path: Path) -> None:
     """The script of action.yml, in a clone as actions/checkout makes it, with the variables of a runner."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]
+    (step,) = [step["run"] for step in action["steps"] if step.get("id") == "check"]
+    assert action["using"] == "composite"
+    assert "${{" not in step  # inputs are passed as variables: a branch's name is no part of a script
     team.branch("raise", RAISED)
     place = team.clone("runner", "--depth", "1", "--branch", "raise")
-    temporary, summary = tmp_path / "temp", tmp_path / "summary.md"
-    scripts = new_folder(temporary / "holdfast" / "bin")
-    _, requests = script_command(scripts)
+    _, requests = script_command(new_folder(tmp_path / "temp" / "holdfast" / "bin"))
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path / "runner-home"),
-        "RUNNER_TEMP": str(temporary),
-        "GITHUB_STEP_SUMMARY": str(summary),
+        "RUNNER_TEMP": str(tmp_path / "temp"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
         "GITHUB_BASE_REF": "main",
         "INPUT_BASE": "",
         "INPUT_REPORT": str(tmp_path / "check.sarif"),
         "INPUT_ALL": "false",
     }
-    step = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", action_step("check")]
-    done = ran(step, place, env=environment, pass_fds=[requests])
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
+    done = ran(command, place, env=environment, pass_fds=[requests])
     assert done.returncode == 1, done.stderr
     assert "::error file=pay.py,line=1," in done.stdout
-    assert "The limit is five." in summary.read_text()
+    assert "The limit is five." in (tmp_path / "summary.md").read_text()
     assert json.loads((tmp_path / "check.sarif").read_text())["runs"][0]["results"]
 
 
 def test_the_hook_for_pre_commit_stops_a_commit(team: Team) -> None:
     """The entry of .pre-commit-hooks.yaml, run as pre-commit does: with the staged files, before the commit."""
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert {"id", "name", "entry", "language"} <= hook.keys()
     assert (hook["language"], hook["pass_filenames"], hook["always_run"]) == ("python", False, True)
     program, *arguments = hook["entry"].split()
     assert program == "holdfast"
@@ -277,4 +241,4 @@ def test_the_hook_for_pre_commit_stops_a_commit(team: Team) -> None:
     (place / "pay.py").write_text(RAISED)
     git(place, "add", "-A")
     done = run(place, *arguments)
-    assert (done.returncode, "The limit is five." in done.flat) == (1, True)
+    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -97,9 +96,8 @@ def filled(stage: Stage) -> tuple[Stage, str]:
     prompt = f"Please keep this in mind: {TEXT} And now fix the tests."
     stage.hook("SessionStart", stage.shop)
     stage.hook("UserPromptSubmit", stage.shop, prompt=prompt)
-    stage.hook(
-        "PostToolUse", stage.shop, tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": TEXT}
-    )
+    command = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+    stage.hook("PostToolUse", stage.shop, **command, tool_response={"stdout": TEXT})
     stage.hook("Stop", stage.shop, last_assistant_message=f"I know: {TEXT} Done.")
     stage.hook("PreCompact", stage.shop)
     assert run("store", "recover", "--yes").returncode == 0
@@ -137,19 +135,16 @@ def as_before(stage: Stage) -> None:
         shutil.copytree(folder.parent / "before" / folder.name, folder, symlinks=True)
 
 
-def places(files: Iterable[str], stage: Stage) -> set[str]:
-    names = {str(stage.home): "store", str(stage.shop): "shop", str(stage.other): "other"}
-    found = set()
-    for file in files:
-        root = next((root for root in names if file.startswith(root)), "")
-        inside = Path(file).relative_to(root).parts if root else (file,)
-        found.add(f"{names.get(root, '')}/{inside[0]}")
-    return found
+def places(stage: Stage) -> set[str]:
+    """Return where the text stands: a folder of the stage, and what in it."""
+    names = {"store": stage.home, "shop": stage.shop, "other": stage.other}
+    found = [(name, Path(file), root) for file in stage.holding() for name, root in names.items()]
+    return {f"{name}/{file.relative_to(root).parts[0]}" for name, file, root in found if file.is_relative_to(root)}
 
 
 def test_erasing_leaves_nothing_in_any_copy_and_hooks_say_nothing_of_it(full: tuple[Stage, str]) -> None:
     stage, record = full
-    before = places(stage.holding(), stage)
+    before = places(stage)
     assert {"store/prepared", "store/markdown", "store/replicas", "store/holdfast.db", "store/spool"} <= before
     assert {"store/backups", "store/hooks.log", "shop/.holdfast", "other/.holdfast"} <= before
     assert any(place.startswith("store/damaged-") for place in before)
@@ -171,11 +166,6 @@ def test_erasing_leaves_nothing_in_any_copy_and_hooks_say_nothing_of_it(full: tu
     assert (TOKEN in said, "Orders live in PostgreSQL" in said) == (False, True)
     assert answer(stage.run("check", "--json")) is not None
 
-
-def test_backups_are_rewritten_when_asked_and_hold_everything_else(full: tuple[Stage, str]) -> None:
-    stage, record = full
-    first = answer(stage.run("forget", record, "--erase", "--yes", "--json"))
-    assert any(one["holds"] for one in first["backups"])
     again = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
     assert [one for one in again["backups"] if one["holds"]] == []
     assert stage.holding() == set()

@@ -1,11 +1,9 @@
 """Every example of every help, and of the first screen, is run in a store made for it."""
 
 import io
-import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,9 +11,11 @@ import pytest
 
 from holdfast.hosts.cli.main import WELCOME, _run
 from holdfast.model.ids import short
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import kept, runner
 from tests.hosts.test_help import SHOWN
 from tests.importing import copied
+from tests.replicas.seats import git
 
 pytestmark = pytest.mark.embedded
 FIRST, SECOND = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
@@ -52,29 +52,24 @@ EXAMPLES = [line for line in SHOWN if not line.removeprefix("holdfast ").startsw
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a repository, a home and the files that examples name."""
     folder = tmp_path_factory.mktemp("examples") / "all"
-    folder.mkdir()
-    work, home = folder / "work", folder / "home"
-    fixtures = copied(folder / "fixtures")
+    work, home, fixtures = folder / "work", folder / "home", copied(folder.parent)
+    for path, text in {
+        "src/pay.py": "def retry():\n    return 3\n",
+        "src/settings.py": "LIMIT = 5\n",
+        "docs/guide.md": "# Guide\n\nDeploys happen on Mondays.\n",
+        "NOTES.md": "# Notes\n\nThe queue is drained at night.\n",
+        "session.log": "We decided to use SQLite because one file is enough.\n",
+        "observations.json": '[{"text": "The retry loop has no upper bound."}]',
+    }.items():
+        new_file(work / path, text)
     shutil.copytree(fixtures / "gitmem", work / ".gitmem")
-    (work / "src").mkdir(parents=True)
-    (work / "docs").mkdir()
-    (work / "src" / "pay.py").write_text("def retry():\n    return 3\n")
-    (work / "src" / "settings.py").write_text("LIMIT = 5\n")
-    (work / "docs" / "guide.md").write_text("# Guide\n\nDeploys happen on Mondays.\n")
-    (work / "NOTES.md").write_text("# Notes\n\nThe queue is drained at night.\n")
-    (work / "session.log").write_text("We decided to use SQLite because one file is enough.\n")
-    (work / "observations.json").write_text(json.dumps([{"text": "The retry loop has no upper bound."}]))
-    (home / "notes").mkdir(parents=True)
-    for name in (".claude", ".codex", ".claude-mem"):
-        (home / name).mkdir()
+    for name in ("notes", ".claude", ".codex", ".claude-mem"):
+        new_folder(home / name)
     shutil.copy(fixtures / "claude-mem.db", home / ".claude-mem" / "claude-mem.db")
-    for command in (
-        "git init -q -b main",
-        "git add src docs",
-        "git commit -qm first",
-        "git update-ref refs/remotes/origin/main HEAD",
-    ):
-        subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *command.split()[1:]], cwd=work, check=True)  # fmt: skip
+    git(work, "init", "-q", "-b", "main")
+    git(work, "add", "src", "docs")
+    git(work, "commit", "-qm", "first")
+    git(work, "update-ref", "refs/remotes/origin/main", "HEAD")
     return folder
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +17,21 @@ import click
 import pytest
 
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import schema_steps
+from holdfast.engine.store import open_store, schema_steps
 from holdfast.hosts.cli.main import cli
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.test_outside import commands_of
-from tests.hosts.running import Run, kept, preloaded, runner
-from tests.rows import sampled
+from tests.hosts.running import Run, kept, preloaded
+from tests.rows import refused, sampled
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
-# A session's use of these is recorded.
-NOTED = (
-    "recall 'deploy approvals' --json",
-    "show {id} --json",
-    "brief 'deploy the shop'",
-    "opening",
-    "session refresh",
-)
+# A session's use of the first ones is recorded.
 READING = (
-    *(*NOTED, "list --json", "replica status", "review list", "session list", "config", "history {id}"),
+    *("recall 'deploy approvals' --json", "show {id} --json", "brief 'deploy the shop'", "opening"),
+    *("list --json", "replica status", "review list", "session list", "config", "history {id}"),
     *("store export", "status --json", "doctor"),
 )
 WRITING = ("remember 'One thing more.' --json", "work", "store backup")
@@ -93,33 +88,38 @@ CAN_MOUNT = sys.platform == "linux" and _can_mount()
 
 
 @pytest.fixture
-def run(tmp_path: Path, own_home: Path) -> Run:
-    (tmp_path / "work").mkdir(exist_ok=True)
-    return runner(tmp_path / "work", own_home)
+def store(own_home: Path) -> Path:
+    return own_home / ".holdfast-store"
+
+
+@pytest.fixture
+def memory_id(run: Run, store: Path) -> str:
+    return kept(lambda *given: run(*given, HOLDFAST_HOME=str(store)), "The deploy needs two approvals.")
+
+
+def environment_for(home: Path, store: Path) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    return own | {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(store)}
 
 
 @pytest.fixture(params=["full", "no growth", "read-only", "read-only modes"])
-def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Iterator[Disk]:
-    """Yield a function that runs `holdfast` (or other arguments) on a copy of the store on such a disk."""
-    if request.param in ("full", "read-only") and not CAN_MOUNT:
+def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path, store: Path) -> Iterator[Disk]:
+    """Yield a function that runs `holdfast` on a copy of the store on such a disk."""
+    kind = request.param
+    if kind in ("full", "read-only") and not CAN_MOUNT:
         pytest.skip("this user may not mount; the limit on file sizes stands in")
     place = new_folder(tmp_path / "disk")
-    (tmp_path / "work").mkdir(exist_ok=True)
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        store = own_home / ".holdfast-store"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(place), **more}
-        if request.param == "read-only modes":
-            if not (place / "holdfast.db").exists():
-                shutil.copytree(store, place, dirs_exist_ok=True)
+        environment = environment_for(own_home, place) | more
+        words, program = arguments, {"no growth": NO_GROWTH, "read-only modes": MODES}.get(kind, MOUNTED)
+        if program == MOUNTED:
+            words = (FULL if kind == "full" else READ_ONLY, str(place), str(store), *arguments)
+        elif not (place / "holdfast.db").exists():
+            shutil.copytree(store, place, dirs_exist_ok=True)
+            if program == MODES:
                 _set_modes(place, 0o400, 0o500)
-            return preloaded(arguments, tmp_path / "work", environment, stdin.encode(), program=MODES)
-        if request.param != "no growth":
-            words = (FULL if request.param == "full" else READ_ONLY, str(place), str(store), *arguments)
-            return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=MOUNTED)
-        shutil.copytree(store, place, dirs_exist_ok=True)
-        return preloaded(arguments, tmp_path / "work", environment, stdin.encode(), program=NO_GROWTH)
+        return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=program)
 
     yield holdfast
     _set_modes(place, 0o600, 0o700)
@@ -130,40 +130,30 @@ def _set_modes(folder: Path, file: int, inner: int) -> None:
         path.chmod(inner if path.is_dir() else file)
 
 
-@pytest.fixture
-def memory_id(run: Run, own_home: Path) -> str:
-    place = {"HOLDFAST_HOME": str(own_home / ".holdfast-store")}
-    return kept(lambda *given, **more: run(*given, **place, **more), "The deploy needs two approvals.")
-
-
-@pytest.mark.parametrize(("session", "commands"), [("", READING), ("s-1", NOTED)], ids=["", "s-1"])
-def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[str, ...]) -> None:
-    for command in sampled(commands, 2):
+def test_reading_works(disk: Disk, memory_id: str) -> None:
+    for number, command in enumerate(sampled(READING, 2)):
+        session = "s-1" if number % 2 else ""
         done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
-        if command == "session refresh":
-            assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-            continue
-        assert done.returncode == 0, (command, done.stderr, done.stdout)
-        assert "Traceback" not in done.stderr
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (command, done.stderr, done.stdout)
         if command.startswith(("recall", "show", "list", "brief", "store")):
             assert "two approvals" in done.stdout, (command, done.stdout)
+    done = disk("session", "refresh", HOLDFAST_SESSION="s-1")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
 
 
 @pytest.mark.usefixtures("memory_id")
-@pytest.mark.parametrize("log", [True, False], ids=["with a log", "without a log"])
-def test_writing_is_refused_with_a_reason(disk: Disk, own_home: Path, log: bool) -> None:
-    store = own_home / ".holdfast-store"
+@pytest.mark.parametrize("log", sampled([True, False], 2), ids=str)
+def test_writing_is_refused_with_a_reason(disk: Disk, store: Path, log: bool) -> None:
     if log:  # as a process that was killed leaves it
         with sqlite3.connect(store / "holdfast.db") as other:
             other.execute("select count(*) from events").fetchall()
-            shutil.copytree(store, own_home / "killed")
+            shutil.copytree(store, store.parent / "killed")
         other.close()
         shutil.rmtree(store)
-        (own_home / "killed").rename(store)
+        (store.parent / "killed").rename(store)
     for command in WRITING:
         done = disk(*shlex.split(command))
-        assert done.returncode == 5, (command, done.stderr + done.stdout)
-        assert "Traceback" not in done.stderr
+        assert (done.returncode, "Traceback" in done.stderr) == (5, False), (command, done.stderr + done.stdout)
         reasons = ("Free some space", "Check the permissions", "folder you can write", "Check who owns")
         assert any(word in done.stderr for word in reasons), done.stderr
 
@@ -185,28 +175,19 @@ def test_the_mcp_server_answers_questions_and_refuses_to_remember(disk: Disk, me
 
 
 @pytest.mark.usefixtures("memory_id")
-def test_hooks_succeed_where_nothing_can_be_written(own_home: Path, tmp_path: Path) -> None:
-    store = own_home / ".holdfast-store"
-    (store / "spool").mkdir()
+def test_hooks_succeed_where_nothing_can_be_written(store: Path, tmp_path: Path) -> None:
+    spool = new_folder(store / "spool")
     _set_modes(store, 0o400, 0o500)
-    program = MODES.replace(
-        "holdfast.hosts.cli.entry import main\nmain()",
-        "holdfast.hosts.hooks.hook import main\nimport sys\nmain(sys.argv[1:])",
-    )
-    assert "hooks" in program
-    told = {
-        "session_id": "s",
-        "cwd": str(tmp_path),
-        "prompt": "hello",
-        "tool_name": "Bash",
-        "tool_input": {"command": "ls"},
-    }
-    given = json.dumps(told).encode()
+    started = "from holdfast.hosts.hooks.hook import main\nimport sys\nmain(sys.argv[1:])"
+    program = MODES.replace("from holdfast.hosts.cli.entry import main\nmain()", started)
+    assert started in program
+    told = {"session_id": "s", "cwd": str(tmp_path), "prompt": "hello", "tool_name": "Bash"}
+    given = json.dumps(told | {"tool_input": {"command": "ls"}}).encode()
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
         done = preloaded([event, "--home", str(store)], tmp_path, os.environ, given, program=program)
         assert (done.returncode, done.stderr) == (0, ""), event
     _set_modes(store, 0o600, 0o700)
-    assert list((store / "spool").iterdir()) == []
+    assert list(spool.iterdir()) == []
 
 
 @pytest.fixture
@@ -218,27 +199,25 @@ def unwritable(tmp_path: Path, time: Time) -> Path:
         return memory.store.db.path
 
 
+@contextmanager
+def no_growth() -> Iterator[None]:
+    """Let no file of this process grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_writing_works_again_as_soon_as_there_is_room(unwritable: Path) -> None:
-    script = f"""
-import resource, sys
-from holdfast.engine.store import open_store
-from holdfast.engine.sqlite import SQLite
-from holdfast.model.errors import StoreFull
-soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-from pathlib import Path
-store = open_store(SQLite(Path({str(unwritable)!r})))
-print(store.last_seq())
-try:
+    with no_growth():
+        store = open_store(SQLite(unwritable))
+        assert store.last_seq() == 1
+        refused(StoreFull, store.note, "a", "b")
     store.note("a", "b")
-except StoreFull as problem:
-    print(problem.code)
-resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-store.note("a", "b")
-print(store.setting("a"), store.last_seq())
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout.split(), done.stderr) == (["1", "store_full", "b", "1"], "")
+    assert (store.setting("a"), store.last_seq()) == ("b", 1)
+    store.close()
 
 
 def test_a_store_of_an_older_version_is_read_on_a_full_disk(
@@ -248,31 +227,20 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
     before = unwritable.read_bytes()
     steps = (*schema_steps(), "create table later (number integer);\n")
     monkeypatch.setattr("holdfast.engine.store.schema_steps", lambda: steps)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        with make_memory(tmp_path, time) as memory:
-            found = list_records(memory, Query(text="")).records
-            later = memory.store.db.query("select count(*) from later")[0][0]
-            with pytest.raises(StoreFull) as refused:
-                keep(memory, "One thing more.")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with no_growth(), make_memory(tmp_path, time) as memory:
+        found = list_records(memory, Query(text="")).records
+        later = memory.store.db.query("select count(*) from later")[0][0]
+        refused(StoreFull, keep, memory, "One thing more.", says="Free some space")
     assert ([one.body for one in found], later) == (["The deploy needs two approvals."], 0)
-    assert "Free some space" in str(refused.value)
     assert unwritable.read_bytes() == before
 
 
-@pytest.mark.usefixtures("run")
 def test_every_command_answers_or_refuses_where_nothing_can_be_written(
-    tmp_path: Path, own_home: Path, memory_id: str
+    tmp_path: Path, own_home: Path, store: Path, memory_id: str
 ) -> None:
-    store = own_home / ".holdfast-store"
     _set_modes(store, 0o400, 0o500)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(store)}
-    failures = {}
-    for path, command in sampled(commands_of(cli, ()), 3):
+    environment, failures = environment_for(own_home, store), {}
+    for path, command in sampled(commands_of(cli, ()), 4):
         given = [memory_id for one in command.params if isinstance(one, click.Argument) and one.required]
         done = preloaded([*path, *given], tmp_path / "work", environment, program=MODES)
         if done.returncode not in (*range(6), 64) or "Traceback" in done.stderr:

@@ -17,7 +17,7 @@ from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import ran
 from tests.hosts.running import Run, Terminal, answer, kept
-from tests.rows import WHOLE, each, examples, refused
+from tests.rows import each, examples, missing, refused, sampled
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -47,11 +47,9 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> No
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
     if any(taken.required for taken in command.params):  # what it cannot do without is asked for
         refused(click.UsageError, command.make_context, path[-1], [], parent=ROOT)
-
-
-@each("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)])
-def test_no_line_of_a_list_of_commands_is_cut(path: tuple[str, ...]) -> None:
-    assert re.findall(r"^  [a-z-]+  .*\.\.\.$", HELP[path], re.MULTILINE) == []
+    assert [line for line in HELP[path].splitlines() if len(line) > 80] == []
+    if isinstance(command, click.Group):  # no line of a list of commands is cut
+        assert re.findall(r"^  [a-z-]+  .*\.\.\.$", HELP[path], re.MULTILINE) == []
 
 
 LEAVES = [name for name in COMMANDS if name not in ("mcp", "completion")]
@@ -80,37 +78,24 @@ def test_examples_in_help_can_be_run(line: str) -> None:
         command.make_context(name, rest, parent=ROOT)  # a mistake in it is raised
 
 
-def test_the_overview_has_every_command_under_a_heading() -> None:
+def test_the_overview_has_every_command_under_a_heading_and_the_first_screen_those_of_every_day(run: Run) -> None:
     shown = HELP[()]
-    assert all(f"{heading}:" in shown for heading in HEADINGS)
+    assert missing(shown, *(f"{heading}:" for heading in HEADINGS)) == []
     assert {name for name in COMMANDS if not re.search(rf"^  {name} ", shown, re.MULTILINE)} == set(HIDDEN)
-
-
-def test_the_first_screen_has_the_commands_of_every_day(run: Run) -> None:
     shown = run().stdout
-    assert all(f"  {name}" in shown for name in FIRST)
-    assert all(f"  holdfast {line}" in shown for line in WELCOME)
+    assert missing(shown, *(f"  {name}" for name in FIRST), *(f"  holdfast {line}" for line in WELCOME)) == []
     assert max(map(len, shown.splitlines())) <= 80
     assert len(shown.splitlines()) <= 24
 
 
-def test_help_fits_a_terminal_of_80_columns() -> None:
-    lines = [line for text in HELP.values() for line in text.splitlines()]
-    assert [line for line in lines if len(line) > 80] == []
-
-
-def test_another_word_for_a_command_leads_to_it() -> None:
+def test_another_word_for_a_command_leads_to_it_and_no_guess_removes_anything() -> None:
     for word, command in {**SYNONYMS, **MOVED}.items():
-        assert word not in COMMANDS
-        assert suggestion(word) == command
+        assert (word in COMMANDS, suggestion(word)) == (False, command)
         path = tuple(part for part in command.split() if part != "--version")[:2]
         assert path in EVERY, word
     assert not set(SYNONYMS) & set(MOVED)
-
-
-@each("word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"])
-def test_no_guess_removes_anything(word: str) -> None:
-    assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED]
+    for word in ("install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"):
+        assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED], word
 
 
 @examples
@@ -164,10 +149,10 @@ def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Pat
     assert loaded & {"rich", "numpy", "sqlite3", "holdfast.hosts.cli.memories", "holdfast.compose"} == set()
 
 
-def test_bash_takes_the_completion_script(run: Run) -> None:
-    script = run("completion", "bash").stdout
-    said = ran(["bash", "-c", script + "\ncomplete -p holdfast"], check=True).stdout
-    assert "holdfast" in said
+def test_every_shell_gets_a_completion_script_and_bash_takes_it(run: Run) -> None:
+    scripts = {shell: run("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
+    assert [shell for shell in scripts if f"_HOLDFAST_COMPLETE={shell}_complete" not in scripts[shell]] == []
+    assert "holdfast" in ran(["bash", "-c", scripts["bash"] + "\ncomplete -p holdfast"], check=True).stdout
 
 
 def seen_on_a_terminal(arguments: list[str], work: Path, environment: dict[str, str]) -> str:
@@ -192,12 +177,11 @@ def test_output_is_coloured_on_a_terminal_only_and_never_against_somebodys_will(
     work = tmp_path / "work"
     quiet = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLORTERM")}
     usual = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "xterm-256color", "COLUMNS": "100"}
-    for look in LOOKS:
+    for look in sampled(LOOKS, 2):
         assert "\x1b[" in seen_on_a_terminal(look, work, usual), look
         done = run(*look, TERM="xterm-256color")
         assert "\x1b" not in done.stdout + done.stderr, look
     # One way to say no for each kind of output; all ways for each when tests run whole.
     ways: list[tuple[list[str], dict[str, str]]] = [([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"}), (["--plain"], {})]
-    for number, ((words, manner), look) in enumerate(product(ways, LOOKS)):
-        if WHOLE or number % 4 == 0:
-            assert "\x1b" not in seen_on_a_terminal([*words, *look], work, usual | manner), (words, manner, look)
+    for (words, manner), look in sampled(product(ways, LOOKS), 4):
+        assert "\x1b" not in seen_on_a_terminal([*words, *look], work, usual | manner), (words, manner, look)

@@ -207,73 +207,62 @@ def test_an_entry_written_by_hand_is_respected(place: Place, tmp_path: Path, mon
 
 
 def test_hooks_of_others_and_what_they_share_with_ours_stay(place: Place) -> None:
-    path = place.path("{claude}/settings.json")
-    path.parent.mkdir()
     theirs = {"type": "command", "command": "python3 -I -S /x/holdfast/hosts/hooks/client.py"}
-    path.write_text(json.dumps({"hooks": {"Stop": [{"matcher": "x", "hooks": [theirs]}]}}, indent=4))
+    before = {"hooks": {"Stop": [{"matcher": "x", "hooks": [theirs]}]}}
+    path = new_file(place.path("{claude}/settings.json"), json.dumps(before, indent=4))
     place.init("claude-code")
     hooks = json.loads(path.read_text())["hooks"]
     assert hooks["Stop"][0] == {"matcher": "x", "hooks": [theirs]}
-    ours = hooks["Stop"][1]["hooks"][0]
-    hooks["Stop"] = [{"matcher": "x", "hooks": [theirs, ours]}]
+    hooks["Stop"] = [{"matcher": "x", "hooks": [theirs, hooks["Stop"][1]["hooks"][0]]}]
     path.write_text(json.dumps({"hooks": hooks}))
     place.uninstall()
-    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"matcher": "x", "hooks": [theirs]}]}}
+    assert json.loads(path.read_text()) == before
 
 
 # Where ~/.claude/settings.json leads to, and what init says: nothing if it follows the link.
-LINKS: dict[str, tuple[str, str]] = {
-    "dotfiles": ("dotfiles/settings.json", ""),
-    "nothing yet": ("dotfiles/new/settings.json", ""),
-    "itself": ("all/home of mine/.claude/settings.json", "Too many levels of symbolic links"),
-    "a folder": ("dotfiles", "it is no regular file"),
-    "another user's file": ("theirs/settings.json", "which belongs to another user"),
-}
+LINKS = [
+    ("dotfiles/settings.json", ""),
+    ("dotfiles/new/settings.json", ""),
+    ("all/home of mine/.claude/settings.json", "Too many levels of symbolic links"),
+    ("dotfiles", "it is no regular file"),
+    ("theirs/settings.json", "which belongs to another user"),
+]
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_a_link_is_followed_if_it_is_the_users_and_never_replaced(place: Place, tmp_path: Path, name: str) -> None:
-    target, why = LINKS[name]
-    if name == "another user's file" and os.geteuid():
-        pytest.skip("only root can give a file to someone else")
-    for folder in ("dotfiles", "theirs"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "settings.json").write_text('{"theme": "dark"}\n')
-    if not os.geteuid():
+@pytest.mark.parametrize(("target", "why"), LINKS)
+def test_a_link_is_followed_if_it_is_the_users_and_never_replaced(
+    place: Place, tmp_path: Path, target: str, why: str
+) -> None:
+    files = {tmp_path / name / "settings.json": '{"theme": "dark"}\n' for name in ("dotfiles", "theirs")}
+    for path, text in files.items():
+        new_file(path, text)
+    if os.geteuid() == 0:
         os.chown(tmp_path / "theirs" / "settings.json", 65534, 65534)
-    path = place.path("{claude}/settings.json")
-    path.parent.mkdir()
-    path.symlink_to(tmp_path / target)
-    before = {one: one.read_bytes() for one in tmp_path.rglob("*.json") if one.is_file()}
-    plan = place.init("claude-code")
-    assert [one.why for one in left(plan) if why not in one.why] == []
-    assert (path.is_symlink(), bool(left(plan))) == (True, bool(why))
-    if not why:
-        assert "holdfast" in (tmp_path / target).read_text()
+    elif target.startswith("theirs"):
+        pytest.skip("only root can give a file to someone else")
+    link = new_folder(place.path("{claude}")) / "settings.json"
+    link.symlink_to(tmp_path / target)
+    alone = left(place.init("claude-code"))
+    assert ([one.why for one in alone if why not in one.why], bool(alone), link.is_symlink()) == ([], bool(why), True)
+    assert why or "holdfast" in link.read_text()
     place.uninstall()
-    assert path.is_symlink()
-    assert {one: one.read_bytes() for one in tmp_path.rglob("*.json") if one.is_file()} == before
+    assert link.is_symlink()
+    assert {path: path.read_text() for path in files} == files
     assert not (tmp_path / "dotfiles" / "new").exists()
 
 
 def test_a_link_in_a_project_is_not_followed_out_of_it(place: Place, tmp_path: Path) -> None:
     """A repository's files may be links to the user's own: `init --project` is about the project alone."""
-    outside = {name: tmp_path / name for name in ("profile", "claude.json", "ignore")}
-    for path in outside.values():
-        path.write_text("{}\n")
-    project = place.machine.project
-    (project / "CLAUDE.md").symlink_to(outside["profile"])
-    (project / ".mcp.json").symlink_to(outside["claude.json"])
-    (project / ".gitignore").symlink_to(outside["ignore"])
-    (project / "shared").mkdir()
-    (project / ".claude").symlink_to("shared")
-    plan = place.init("claude-code", level="project", instructions=True, gitignore=True)
-    assert {path.read_text() for path in outside.values()} == {"{}\n"}
-    outwards = {one.path.name for one in left(plan) if "leads out of the project" in one.why}
-    assert outwards == {"CLAUDE.md", ".mcp.json", ".gitignore"}
+    project, names = place.machine.project, ("CLAUDE.md", ".mcp.json", ".gitignore")
+    for name in names:
+        (project / name).symlink_to(new_file(tmp_path / "outside" / name, "{}\n"))
+    (project / ".claude").symlink_to(new_folder(project / "shared").name)
+    alone = left(place.init("claude-code", level="project", instructions=True, gitignore=True))
+    assert {path.read_text() for path in (tmp_path / "outside").iterdir()} == {"{}\n"}
+    assert {one.path.name for one in alone if "leads out of the project" in one.why} == set(names)
     assert "holdfast" in (project / "shared" / "settings.local.json").read_text()
     place.uninstall()
-    assert [one.name for one in (project / "shared").iterdir()] == []
+    assert list((project / "shared").iterdir()) == []
 
 
 def test_a_note_is_shared_by_clients_and_hides_no_other(place: Place) -> None:
