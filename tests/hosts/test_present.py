@@ -155,6 +155,13 @@ def test_a_first_session_is_told_in_two_lines_what_this_is(
     assert missing(text, "nothing is known about this one yet", "holdfast ingest bootstrap") == []
 
 
+@pytest.mark.whole
+def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(present.Shop, "holdfast", Shop.holdfast)
+    present.run(rounds=1, delays=(0,), kinds=("forget",), compactions=1)
+    assert "untrue: 0" in capsys.readouterr().out
+
+
 # Where we left off: sessions driven through the real hook and worker, and what the next one begins with.
 RENAME: dict[str, Any] = rows("a_rename_that_was_killed")
 INVOICES: dict[str, Any] = rows("invoices_on_a_branch")
