@@ -22,6 +22,7 @@ from holdfast.hosts.mcp.protocol import (
     written_offer,
 )
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
+from holdfast.model.ids import short
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
@@ -121,7 +122,18 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     assert text_of(second.call("revise", id=record_id, text="Run the migrations twice.")).startswith("Revised")
     judged = second.call("judge", judgements=[{"id": record_id, "verdict": one} for one in ("applied", "verified")])
     assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")
+    assert text_of(second.call("forget", id=record_id, reason="done")).startswith("Retired")
+    assert text_of(second.call("recall", query="migrations")).startswith("No memory fits")
+    assert text_of(second.call("forget", id=record_id, restore_it=True)).startswith("Restored")
     second.close()
+
+
+def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
+    assert "force=true" in text_of(peer.call("remember", text="I am halfway through renaming OrderService."))
+    assert "redact=true" in text_of(peer.call("remember", text="The key is AKIA" + "IOSFODNN7EXAMPLQ"))
+    held = text_of(peer.call("remember", text="Likes short answers.", kind="preference", inferred=True))
+    judged = peer.call("judge", judgements=[{"id": held.split()[2], "verdict": "confirmed"}])
+    assert text_of(judged).startswith(f"confirmed: {short(held.split()[2])}")
 
 
 @examples
