@@ -29,7 +29,11 @@ WINDOWS = Installation(
 )
 
 
-SYSTEMS = {"linux": platformdirs.unix.Unix, "darwin": platformdirs.macos.MacOS, "win32": platformdirs.windows.Windows}
+SYSTEMS: dict[str, Any] = {
+    "linux": platformdirs.unix.Unix,
+    "darwin": platformdirs.macos.MacOS,
+    "win32": platformdirs.windows.Windows,
+}
 
 
 @pytest.mark.parametrize("moved", ["", "/data"], ids=["as usual", "moved by XDG_DATA_HOME"])

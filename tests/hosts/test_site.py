@@ -86,7 +86,7 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
     return browser.post(path, data=given, headers={"origin": ORIGIN})
 
 
-def site_of(members: Members, folder: Path, **limits: float) -> ASGIApp:
+def site_of(members: Members, folder: Path, **limits: Any) -> ASGIApp:
     settings = settings_of(folder)
     return app(server_of(("core",), settings), members, Limits(**limits), site=Site(members, settings))
 
