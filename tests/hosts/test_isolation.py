@@ -234,7 +234,8 @@ def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
 
 
 def test_the_session_of_another_user_is_not_taken_up_titled_or_closed_but_by_an_admin(fort: Fort) -> None:
-    theirs, quick = fort.ours["session"], {"close_type": "quick"}
+    with at_work(fort.members, ANNA) as memory:
+        theirs, quick = start(memory, title="hers", force=True)[1].session.id, {"close_type": "quick"}
     with at_work(fort.members, BEN) as memory:
         for attempt in (
             lambda: close(memory, session=theirs, close_type="quick", payload={"title": POISON}),
