@@ -190,12 +190,6 @@ def test_an_export_holds_only_what_one_can_see(fort: Fort) -> None:
         assert THERE[1] not in _everything(narrowed)
 
 
-def test_the_calls_reach_every_action_of_a_tool() -> None:
-    tool = surface_named("core").tools["thread"]
-    actions = {call.get("action") for call in calls_of(tool, "x")}
-    assert actions >= set(_choices(tool.schema["properties"]["action"]))
-
-
 def seen_by_another(fort: Fort) -> dict[str, Any]:
     """Give what a teammate gets to see: the brief, answers in their order, the hot set, sessions."""
     with at_work(fort.members, BEN) as memory:
@@ -221,8 +215,8 @@ def test_no_tool_resource_or_prompt_changes_anything_for_a_key_to_read(fort: For
             assert not re.search(r"read-only|You may not do this", came), came
         if WHOLE:  # names the tool; without it the rows that differ show what was written
             assert everything(fort.members) == before, tool.name
-    for name, said in product(SURFACES, (OURS[0], *fort.ours.values())):
-        for method, params in requests_of(surface_named(name), said):
+    for name, text in product(SURFACES, (OURS[0], *fort.ours.values())):
+        for method, params in requests_of(surface_named(name), text):
             ask(fort, READER, name, method, params)
     assert everything(fort.members) == before
     assert seen_by_another(fort) == seen
@@ -240,7 +234,8 @@ def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
 
 
 def test_the_session_of_another_user_is_not_taken_up_titled_or_closed_but_by_an_admin(fort: Fort) -> None:
-    theirs, quick = fort.ours["session"], {"close_type": "quick"}
+    with at_work(fort.members, ANNA) as memory:
+        theirs, quick = start(memory, title="hers", force=True)[1].session.id, {"close_type": "quick"}
     with at_work(fort.members, BEN) as memory:
         for attempt in (
             lambda: close(memory, session=theirs, close_type="quick", payload={"title": POISON}),

@@ -22,6 +22,7 @@ from holdfast.hosts.mcp.protocol import (
     written_offer,
 )
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
+from holdfast.model.ids import short
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
@@ -121,7 +122,18 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     assert text_of(second.call("revise", id=record_id, text="Run the migrations twice.")).startswith("Revised")
     judged = second.call("judge", judgements=[{"id": record_id, "verdict": one} for one in ("applied", "verified")])
     assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")
+    assert text_of(second.call("forget", id=record_id, reason="done")).startswith("Retired")
+    assert text_of(second.call("recall", query="migrations")).startswith("No memory fits")
+    assert text_of(second.call("forget", id=record_id, restore_it=True)).startswith("Restored")
     second.close()
+
+
+def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
+    assert "force=true" in text_of(peer.call("remember", text="I am halfway through renaming OrderService."))
+    assert "redact=true" in text_of(peer.call("remember", text="The key is AKIA" + "IOSFODNN7EXAMPLQ"))
+    held = text_of(peer.call("remember", text="Likes short answers.", kind="preference", inferred=True))
+    judged = peer.call("judge", judgements=[{"id": held.split()[2], "verdict": "confirmed"}])
+    assert text_of(judged).startswith(f"confirmed: {short(held.split()[2])}")
 
 
 @examples
@@ -281,52 +293,30 @@ def test_several_surfaces_are_one_offer() -> None:
 # Progress: told to who asked for it, only in long calls, a little at a time, and never after the answer.
 
 
-class Heard:
-    """A client that writes down what it is told, and a clock hand that tests move."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.sent: list[dict[str, Any]] = []
-        self.progress = Progress("t", lambda _, params: self.sent.append(params), lambda: self.now)
-
-    def report_at(self, now: float, done: float, total: float | None = 100, message: str = "") -> None:
-        self.now = now
-        self.progress.report(done, total, message)
-
-
-def test_nothing_is_told_in_the_first_second() -> None:
-    heard = Heard()
-    heard.report_at(0.0, 1)
-    heard.report_at(0.99, 2)
-    assert heard.sent == []
-    heard.report_at(1.0, 3, message="half way")
-    assert heard.sent == [{"progressToken": "t", "progress": 3, "total": 100, "message": "half way"}]
-
-
-def test_a_few_reports_a_second_are_told_each_further_than_the_last() -> None:
-    heard = Heard()
-    for step in range(100):
-        heard.report_at(1 + step / 128, step + 1, None)
-    assert [sent["progress"] for sent in heard.sent] == [1, 40, 79]
-    heard.report_at(5, 79)
-    heard.report_at(6, 12)
-    assert len(heard.sent) == 3
-
-
-def test_that_everything_is_done_and_what_comes_after_the_answer_is_not_told() -> None:
-    heard = Heard()
-    heard.report_at(2, 100)
-    heard.progress.close()
-    heard.report_at(60, 50)
-    assert heard.sent == []
+def test_nothing_is_told_in_the_first_second_then_a_few_reports_a_second_each_further_than_the_last() -> None:
+    sent, now = list[tuple[object, ...]](), [0.0]
+    progress = Progress("t", lambda _, params: sent.append(tuple(params.values())), lambda: now[0])
+    steps = [(1 + step / 128, step + 1) for step in range(99)]
+    for now[0], done in [
+        (0.0, 0.1),
+        (0.99, 0.2),
+        *steps,
+        (2.5, 100),
+        (5, 79),
+        (6, 12),
+    ]:  # that it is done says the answer
+        progress.report(done, 100, "half way")
+    assert sent == [("t", done, 100, "half way") for done in (1, 40, 79)]
+    progress.close()
+    now[0] = 60
+    progress.report(99, 100)
+    assert len(sent) == 3
 
 
 @each("params", [{}, {"_meta": None}, {"_meta": {}}, {"_meta": {"progressToken": [1]}}])
 def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
-    told: list[str] = []
     token, minutes = meta_of(params).get("progressToken"), count(0, 60)
-    Progress(token, lambda method, _: told.append(method), lambda: next(minutes)).report(1, 2)
-    assert told == []
+    Progress(token, lambda *_: pytest.fail("told"), lambda: next(minutes)).report(1, 2)
 
 
 @pytest.fixture
@@ -349,7 +339,7 @@ def test_a_long_call_reports_and_then_answers(toys: Peer) -> None:
     while "id" not in heard[-1]:
         heard.append(toys.receive())
     *told, answer = heard
-    assert answer["result"]["content"][0]["text"] == "Done."
+    assert text_of(answer["result"]) == "Done."
     assert 1 <= len(told) <= toy.most_told(time.monotonic() - began)
     assert {(one["method"], one["params"]["progressToken"]) for one in told} == {("notifications/progress", 7)}
     places = [one["params"]["progress"] for one in told]

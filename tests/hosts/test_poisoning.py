@@ -1,5 +1,7 @@
 """One poisoned text goes in by every field there is; no tool, resource, prompt, hook or command shows a marker of it as it was.
 
+No attack of the benchmark gets through either, and each would where texts are only put one after another.
+
 The calls are made from the tables of tools, so a new one is covered by being there.
 """
 

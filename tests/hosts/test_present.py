@@ -72,7 +72,7 @@ def fits(given: str, wanted: present.Wanted) -> bool:
     return all(present._fits(given, text, how) for text, how in wanted.items())
 
 
-@pytest.mark.parametrize("kind", present.KINDS)
+@pytest.mark.parametrize("kind", sampled(reversed(present.KINDS), 2))
 def test_a_change_by_another_process_is_known_at_once_or_with_the_first_prompt(
     kind: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +153,13 @@ def test_a_first_session_is_told_in_two_lines_what_this_is(
     text = shop.hook("SessionStart", "first", source="startup")
     assert len(text.splitlines()) == 4
     assert missing(text, "nothing is known about this one yet", "holdfast ingest bootstrap") == []
+
+
+@pytest.mark.whole
+def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(present.Shop, "holdfast", Shop.holdfast)
+    present.run(rounds=1, delays=(0,), kinds=("forget",), compactions=1)
+    assert "untrue: 0" in capsys.readouterr().out
 
 
 # Where we left off: sessions driven through the real hook and worker, and what the next one begins with.

@@ -78,15 +78,6 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
         refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
 
 
-def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfast.Memory) -> None:
-    saved = memory.remember("Ada prefers tabs.", kind="preference", source="inferred")
-    assert "person" in saved.pending
-    assert not memory.recall("tabs", words_only=True)
-    assert memory.confirm(saved.id).record.state == "active"
-    assert "Ada prefers tabs." in memory.brief()
-    assert "Ada prefers tabs." in memory.brief("indent with tabs or spaces")
-
-
 def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "pay.py").write_text("LIMIT = 5\n")
@@ -164,7 +155,7 @@ def test_results_are_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfas
     memory.close()
 
 
-def test_memories_are_shared_linked_judged_and_moved(memory: holdfast.Memory, tmp_path: Path) -> None:
+def test_memories_are_shared_linked_judged_moved_and_confirmed(memory: holdfast.Memory, tmp_path: Path) -> None:
     first, second = memory.remember("Deploys need the VPN."), memory.remember("Backups run at night.")
     assert memory.share(first.id).visibility == "team"
     assert [link.target for link in memory.link(first.id, "relates_to", second.id).links] == [second.id]
@@ -176,6 +167,11 @@ def test_memories_are_shared_linked_judged_and_moved(memory: holdfast.Memory, tm
         (tmp_path / "notes.md").write_text("- Invoices are rounded down.\n", encoding="utf-8")
         assert other.import_(system="file", path=tmp_path / "notes.md") == 1
         refused(holdfast.Invalid, other.import_, system="diary", path=tmp_path, says="no importer")
+    guess = memory.remember("Ada prefers tabs.", kind="preference", source="inferred")
+    assert ("person" in guess.pending, len(memory.recall("tabs", words_only=True))) == (True, 0)
+    assert memory.confirm(guess.id).record.state == "active"
+    assert "Ada prefers tabs." in memory.brief()
+    assert "Ada prefers tabs." in memory.brief("use tabs or spaces")
 
 
 def test_the_same_memory_can_be_awaited(tmp_path: Path) -> None:

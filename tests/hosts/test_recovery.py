@@ -47,16 +47,15 @@ def run(run: Run, home: Path) -> Run:
 
 def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> None:
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "shop"}
-    writer = Forked(("-c", _WRITER), tmp_path, environment, text=True)
-    for number in range(3):
-        acknowledged = writer.stdout.readline().strip()
-        mark = back_up(home / "holdfast.db", tmp_path / f"{number}.db")
-        with closing(open_store(SQLite(tmp_path / f"{number}.db"))) as store:
-            assert store.folded(acknowledged) is not None
-            events = [event for _, event in store.journal()]
-            assert [event.data["body"] for event in events] == [f"thing {place}" for place in range(mark.events)]
-    writer.kill()
-    writer.communicate()
+    with closing(Forked(("-c", _WRITER), tmp_path, environment, text=True)) as writer:
+        for number in range(5):
+            acknowledged = writer.stdout.readline().strip()
+            mark = back_up(home / "holdfast.db", tmp_path / f"{number}.db")
+            with closing(open_store(SQLite(tmp_path / f"{number}.db"))) as store:
+                assert store.folded(acknowledged) is not None
+                events = [event for _, event in store.journal()]
+                assert [event.data["body"] for event in events] == [f"thing {place}" for place in range(mark.events)]
+        writer.kill()
 
 
 def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work(

@@ -86,7 +86,7 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
     return browser.post(path, data=given, headers={"origin": ORIGIN})
 
 
-def site_of(members: Members, folder: Path, **limits: float) -> ASGIApp:
+def site_of(members: Members, folder: Path, **limits: Any) -> ASGIApp:
     settings = settings_of(folder)
     return app(server_of(("core",), settings), members, Limits(**limits), site=Site(members, settings))
 
@@ -146,19 +146,10 @@ def test_no_page_shows_what_is_not_ones_own(fort: Fort, path: str) -> None:
 
 @each(("user", "name", "said"), [("carla", "there", THERE), ("ben", "own", OWN), ("rita", "ours", OURS)])
 def test_everybody_sees_their_own(fort: Fort, user: str, name: str, said: tuple[str, str]) -> None:
-    browser, ids = fort.browser(user), fort.ids[name]
-    for path in (
-        "/",
-        f"/memories?q={said[0]}+migrations",
-        f"/r/{ids['fact']}",
-        f"/graph?node={ids['fact']}",
-        f"/sessions/{ids['session']}",
-        "/threads",
-        f"/api/recall?q={said[0]}+migrations",
-        f"/api/records/{ids['scar']}",
-        "/api/stream",
-        f"/api/search?query={said[0]}+migrations",
-    ):
+    browser, ids, asked = fort.browser(user), fort.ids[name], f"{said[0]}+migrations"
+    pages = ["/", f"/memories?q={asked}", f"/r/{ids['fact']}", f"/graph?node={ids['fact']}", "/threads"]
+    pages += [f"/sessions/{ids['session']}", f"/api/recall?q={asked}", f"/api/records/{ids['scar']}", "/api/stream"]
+    for path in (*pages, f"/api/search?query={asked}"):
         assert said[1] in browser.get(path).text, path
     assert f">{user}</span>" in browser.get("/").text
 

@@ -56,15 +56,13 @@ def test_nothing_that_lies_in_a_checkout_a_package_or_a_shared_folder_is_used_as
 ) -> None:
     tried = {
         "empty folder": plant(clone / ".holdfast"),
-        "notes": plant(clone / "a" / ".holdfast", "NOTES"),
         "a store": plant(clone / "b" / ".holdfast", "holdfast.db"),
         "with settings": plant(clone / "c" / ".holdfast", "holdfast.db", "config.toml"),
         "package": plant(clone / "node_modules" / "evil" / ".holdfast", "x"),
         "above": plant(clone.parent / ".holdfast", "holdfast.db") / "clone" / "a",
+        "link": new_folder(clone / "d"),
     }
-    (clone / "d").mkdir()
     (clone / "d" / ".holdfast").symlink_to(clone / "b" / ".holdfast")
-    tried["link"] = clone / "d"
     assert {name: used(folder) for name, folder in tried.items()} == dict.fromkeys(tried, usual)
 
 

@@ -28,21 +28,20 @@ from holdfast.model.record import Link
 from holdfast.verbs.memory import find
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
-from tests.rows import WHOLE, each, rows, sampled
+from tests.rows import WHOLE, each, refused, rows, sampled
 
 pytestmark = pytest.mark.embedded
 
 
 def fire(home: Path, event: str, raw: bytes) -> tuple[bytes, float]:
     """Run the hook as a client does; return what it prints and the CPU seconds it took."""
-    command = [sys.executable, "-I", "-S", client.__file__, event, "--home", str(home)]
-    return _measured(command, raw)
+    return _measured(["-I", "-S", client.__file__, event, "--home", str(home)], raw)
 
 
-def _measured(command: list[str], raw: bytes) -> tuple[bytes, float]:
+def _measured(command: list[str], raw: bytes = b"") -> tuple[bytes, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err)
+        process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=out, stderr=err)
         assert process.stdin is not None
         with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(raw)  # as a whole: `communicate` writes 512 bytes at a time
@@ -131,24 +130,22 @@ def test_where_locks_do_not_work_the_worker_still_does(home: Path, monkeypatch: 
         assert ours
 
 
-def test_a_short_write_to_the_spool_is_finished(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_write_to_the_spool_is_finished_and_one_that_fails_leaves_nothing_half(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = os.write
     monkeypatch.setattr(os, "write", lambda handle, data: whole(handle, data[:7]))
     hook._spool(str(home), {"event": "Stop", "text": "x" * 1_000})
     (path,) = (home / "spool").glob("*.json")
     assert json.loads(path.read_text())["text"] == "x" * 1_000
 
-
-def test_a_spool_that_cannot_be_written_leaves_nothing_half(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(handle: int, data: bytes) -> int:
-        if len(data) > 10:
-            os.fsync(handle)
-        raise OSError(28, "No space left on device")
+        os.fsync(handle)
+        raise OSError(28, f"No space left on device for {len(data)} bytes")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(OSError, match="No space"):
-        hook._spool(str(home), {"event": "Stop", "text": "x"})
-    assert list((home / "spool").iterdir()) == []
+    refused(OSError, hook._spool, str(home), {"event": "Stop", "text": "x"}, says="No space")
+    assert list((home / "spool").iterdir()) == [path]
 
 
 def test_the_settings_that_travel_with_a_session_exist() -> None:
@@ -182,8 +179,7 @@ MOST_STARTS = 10  # bare starts of the interpreter that a hook may cost
 
 def costs_little(home: Path, event: str, raw: bytes) -> bool:
     """True if a hook costs at most `MOST_STARTS`; the bare start is measured beside it, since the machine may be busy."""
-    bare = [sys.executable, "-c", "pass"]
-    return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(bare, b"")[1] for _ in range(3))
+    return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(["-c", "pass"])[1] for _ in range(3))
 
 
 @each("piece", sampled(PIECES, 5))
