@@ -1,7 +1,5 @@
 """Sessions from their beginning to their close, on a real store."""
 
-import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +13,11 @@ from holdfast.model.session import Host
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
+from holdfast.verbs.sessions.close import close, payload_file
 from holdfast.verbs.sessions.scars import Answer, answer, effects
-from holdfast.verbs.sessions.session import refresh, start
+from holdfast.verbs.sessions.session import start
 from tests.conftest import Time, keep, make_memory, new_file
-from tests.rows import of_type, some
+from tests.rows import some
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
@@ -56,10 +54,6 @@ def memory(process: Open) -> Memory:
     return start(process(10))[0]
 
 
-def done(memory: Memory, **given: Any) -> Closed:
-    return of_type(Closed, close(memory, **given))
-
-
 def die(memory: Memory) -> None:
     memory.host.is_alive.__self__.discard(memory.host.pid)  # type: ignore[attr-defined]
     memory.close()
@@ -76,28 +70,6 @@ STEPS: dict[str, Step] = {
     "payload": lambda script, given: payload(script.memory, **given),
 }
 globals().update(scripts_in(__file__, **STEPS))
-
-
-def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(memory: Memory, time: Time) -> None:
-    session = refresh(memory).session
-    told = payload_file(memory, session.id, "closing-payload.json")
-    shared = memory.checkout.top() / ".gitmem" / "closing-payload.json"
-    assert told is not None
-    for file in (told, shared):
-        file.parent.mkdir(parents=True)
-    shared.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Of an earlier session"}))
-    os.utime(shared, (time.now - 60, time.now - 60))
-    assert isinstance(close(memory), NotClosed)
-    os.utime(shared, (time.now, time.now))
-    told.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Where it was told to"}))
-    closed = done(memory)
-    assert (closed.title, told.exists(), shared.exists()) == ("Where it was told to", False, True)
-    memory, _ = start(memory)
-    time.now += 1
-    shared.touch()
-    os.utime(shared, (time.now, time.now))
-    closed = done(memory)
-    assert (closed.title, shared.exists()) == ("Of an earlier session", False)
 
 
 def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> None:
