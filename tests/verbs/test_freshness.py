@@ -13,6 +13,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, freshness_text
+from holdfast.surfaces.bettermemory.staleness import staleness_of
 from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
@@ -83,6 +84,7 @@ STEPS: dict[str, Step] = {
     "state": lambda script, given: state_of(script.memory, given["of"]),
     "details": lambda script, given: details(freshness(script.memory, [given["of"]])[given["of"].id]),
     "large": lambda script, given: (script.folder / given["path"]).write_text("x" * 200_000),
+    "commits": lambda script, given: staleness_of(script.memory, given["of"]).commits,
     "mark_of": lambda _, given: given["record"].seen.marks[given["anchor"]],
 }
 globals().update(scripts_in(__file__, **STEPS))

@@ -1,6 +1,6 @@
 """Threads: opened, touched, resolved, and fading by themselves; scars: answered one by one or all at once."""
 
-from holdfast.surfaces.gitmem.tools import reflect
+from holdfast.surfaces.gitmem.tools import note_use, reflect
 from holdfast.verbs.sessions.scars import Answer
 from tests.calls import made
 from tests.verbs.scripts import scripts_in
@@ -9,5 +9,6 @@ globals().update(
     scripts_in(
         __file__,
         reflect=lambda script, given: reflect(script.memory, [made(Answer, answer) for answer in given["answers"]]),
+        note_use=lambda script, given: note_use(script.memory, **given),
     )
 )
