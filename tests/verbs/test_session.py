@@ -1,5 +1,6 @@
 """Sessions from their beginning to their close, on a real store."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,10 +51,15 @@ def payload(memory: Memory, text: str) -> None:
     new_file(some(payload_file(memory, memory.actor.session)), text)
 
 
+def date(script: Any, path: str, seconds: float) -> None:
+    os.utime(script.folder / path, (script.time.now + seconds,) * 2)
+
+
 STEPS: dict[str, Step] = {
     "process": lambda script, given: script.go_on(script.request.getfixturevalue("process")(**given)),
     "die": lambda script, _: die(script.memory),
     "export": lambda script, _: "\n".join(export(script.memory)),
+    "date": lambda script, given: date(script, **given),
     "payload": lambda script, given: payload(script.memory, **given),
 }
 globals().update(scripts_in(__file__, **STEPS))
