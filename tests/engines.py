@@ -21,7 +21,7 @@ from holdfast.engine.store import open_store
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
-ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "graph", "erasing", "keyed")} | {
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "graph", "erasing", "keyed")} | {
     "tests.surfaces.test_cost"
 }
 

@@ -74,7 +74,6 @@ class Script(scripts.Script):
             {name: keep_all(script.memory, value) for name, value in given.items()}
         ),
         "pass": lambda script, given: script.time.pass_days(given["days"]),
-        "answer": lambda _, given: given["of"],
         "now": lambda script, _: script.memory.clock.now(),
         "memory": lambda script, given: script.go_on(given.get("is", script.memory)),
         "open": lambda script, given: script.go_on(script.request.getfixturevalue(given["fixture"])),

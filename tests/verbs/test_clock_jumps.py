@@ -67,7 +67,6 @@ retire reference=$refunds reason="no"
 lifecycle.restore reference=$refunds
 link source=$orders relation="relates_to" target=$refunds
 unlink source=$orders relation="relates_to" target=$refunds
-hot.promote reference=$orders
 pin reference=$orders
 unpin reference=$orders
 demote reference=$orders

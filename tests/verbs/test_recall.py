@@ -1,5 +1,6 @@
 """Finding things: by word, by meaning, in the right project, at the right time, and honestly."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from holdfast.engine.search.vectors import Codes
 from holdfast.engine.views import vectors
 from holdfast.model.errors import EmbedderError
 from holdfast.model.event import Actor
@@ -17,7 +19,7 @@ from holdfast.verbs.search.embed import catch_up, keeping_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
-from tests.conftest import Time, keep, make_memory, recorded
+from tests.conftest import Time, at_once, keep, make_memory, recorded
 from tests.rows import each
 from tests.verbs.scripts import scripts_in
 
@@ -174,3 +176,56 @@ def test_a_long_text_and_a_turn_of_a_conversation_are_not_read(
         catch_up(memory)
         assert recall(replace(memory, classifier=reader), Query(text="which car is red")).hits
     assert bool(reader.read) == is_read
+
+
+class Slow(Topics):
+    """An embedder that, in the background, does not get on before it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.let = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
+        if threading.current_thread().name == "holdfast-vectors":
+            self.begun.set()
+            self.let.wait(10)
+        return super().embed(texts)
+
+
+def test_a_question_does_not_wait_for_the_background_to_finish(tmp_path: Path, time: Time) -> None:
+    slow = Slow()
+    with make_memory(tmp_path, time, embedder=slow) as memory:
+        keep(memory, "The automobile stands in the garage.")
+        with keeping_up(memory) as idle:
+            assert slow.begun.wait(10)
+            assert titles(recall(memory, Query(text="where is the automobile"))) == [
+                "The automobile stands in the garage."
+            ]
+            assert "where is the automobile" in slow.embedded
+            slow.let.set()
+            assert idle.wait(10)
+        assert catch_up(memory) == 0
+
+
+def test_sessions_that_share_a_memory_write_and_recall_at_once(tmp_path: Path, time: Time) -> None:
+    problems: list[object] = []
+
+    def work(memory: Memory, name: str) -> None:
+        for letter in "abcde":
+            body = f"The {name}{letter} database stands on {letter}{name} street."
+            keep(memory, body)
+            if body not in titles(recall(memory, Query(text=f"storage of {name}{letter}", weak=True))):
+                problems.append(body)
+
+    with make_memory(tmp_path, time, embedder=Topics(), actor=Actor(kind="user")) as memory:
+        codes = memory.caches.codes
+        at_once(work, ((memory, name) for name in ("wolf", "bear", "lynx", "hare")))
+        assert problems == []
+        catch_up(memory)
+        recall(memory, Query(text="storage"))
+        if not isinstance(codes, Codes):  # the server holds them
+            return
+        (held,) = [one for one in codes.held.values() if len(one.numbers)]
+        assert sorted(set(held.numbers.tolist())) == sorted(held.numbers.tolist())
+        assert len(held.numbers) == 20

@@ -38,7 +38,7 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import metrics
 from holdfast.verbs.upkeep.scan import look_through, redact, scan
-from tests.conftest import Time, make_memory, recorded
+from tests.conftest import Time, make_memory, new_file, recorded
 from tests.rows import of_type, some
 
 MEMORY = {"config": {"starters": False}}
@@ -61,10 +61,8 @@ def one(memory: Memory) -> str:
 
 def spooled(memory: Memory) -> None:
     spool = Path(str(memory.store.folder)) / "spool"
-    spool.mkdir(exist_ok=True)
     told: dict[str, object] = {"id": "1", "at": AT, "event": "UserPromptSubmit"}
-    told |= {"session": f"s {TOKEN}", "text": TOKEN, "given": {TOKEN: TOKEN}}
-    (spool / "1.json").write_text(json.dumps(told))
+    new_file(spool / "1.json", json.dumps(told | {"session": f"s {TOKEN}", "text": TOKEN, "given": {TOKEN: TOKEN}}))
     # A name with control characters is set aside, without its secrets.
     assert drain(memory, spool) + len(list(spool.glob("*.unreadable"))) == 1
 
@@ -194,22 +192,20 @@ def leaky(memory: Memory) -> list[Event]:
 
 def beside(memory: Memory) -> None:
     store = memory.store
-    trail.add(
-        store, [HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
-    )
+    told = HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})
+    trail.add(store, [told])
     outputs.add(store, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
     body = "user: " + "word " * 300 + TOKEN + " word" * 300
     kept = Transcript(session="s9", project=0, format="markdown", saved_at=AT, tokens=1, body=body)
-    transcripts.save(store, kept, [body[: body.index(TOKEN) + 20], body[body.index(TOKEN) + 20 :]])
+    middle = body.index(TOKEN) + 20
+    transcripts.save(store, kept, [body[:middle], body[middle:]])
     counters.fail(store, "derive", AT, f"no {TOKEN}")
     memory.store.note("learned", TOKEN)
     home = Path(str(memory.store.folder))
-    for name in ("spool", "prepared", "seen"):
-        (home / name).mkdir(exist_ok=True)
-    (home / "spool" / "1.json").write_text(json.dumps({"text": TOKEN, "given": {"password": OTHER}}))
-    (home / "prepared" / "shop.json").write_text(json.dumps({"brief": {"text": TOKEN}}))
-    (home / "seen" / "s9").write_text(f"01X curl {TOKEN}\n")
-    (home / "hooks.log").write_text(f"Error: {TOKEN}\n")
+    new_file(home / "spool" / "1.json", json.dumps({"text": TOKEN, "given": {"password": OTHER}}))
+    new_file(home / "prepared" / "shop.json", json.dumps({"brief": {"text": TOKEN}}))
+    new_file(home / "seen" / "s9", f"01X curl {TOKEN}\n")
+    new_file(home / "hooks.log", f"Error: {TOKEN}\n")
 
 
 def test_what_lies_in_a_store_is_found_wherever_and_never_shown(memory: Memory) -> None:
@@ -281,14 +277,11 @@ def test_a_journal_is_rewritten_on_both_engines(database: Callable[[], Database]
 
 
 def test_a_folder_is_looked_through_and_left_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text(TOKEN)
-    (tmp_path / "app").mkdir()
-    (tmp_path / "app" / ".env").write_text(f"A=1\nDB_PASSWORD={OTHER}\n")
+    new_file(tmp_path / ".git" / "config", TOKEN)
+    settings = new_file(tmp_path / "app" / ".env", f"A=1\nDB_PASSWORD={OTHER}\n")
     (tmp_path / "image.png").write_bytes(b"\x89PNG\0" + TOKEN.encode())
-    (tmp_path / "README.md").write_text("Nothing here.\n")
+    new_file(tmp_path / "README.md", "Nothing here.\n")
     found = look_through(tmp_path)
     assert [(leak.kind, leak.id) for leak in found["leaks"]] == [("password or key", "app/.env:2")]
-    assert (found["files"], found["skipped"]) == (2, ["image.png"])
-    assert OTHER not in str(found)
-    assert (tmp_path / "app" / ".env").read_text() == f"A=1\nDB_PASSWORD={OTHER}\n"
+    assert (found["files"], found["skipped"], OTHER in str(found)) == (2, ["image.png"], False)
+    assert settings.read_text() == f"A=1\nDB_PASSWORD={OTHER}\n"

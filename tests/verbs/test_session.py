@@ -1,6 +1,5 @@
 """Sessions from their beginning to their close, on a real store."""
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,28 +9,15 @@ from typing import Any
 import pytest
 
 from holdfast.model.event import Actor
-from holdfast.model.query import Query
 from holdfast.model.session import Host
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
-from holdfast.verbs.sessions.scars import Answer, answer, effects
-from holdfast.verbs.sessions.session import refresh, start
-from tests.conftest import Time, keep, make_memory, new_file
-from tests.rows import of_type, some
+from holdfast.verbs.sessions.close import payload_file
+from holdfast.verbs.sessions.session import start
+from tests.conftest import Time, make_memory, new_file
+from tests.rows import some
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
-
-EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
-SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
-ANSWERS = {
-    "what_broke": "the seed",
-    "what_took_longer": "finding out",
-    "do_differently": "migrate first",
-    "what_worked": "small steps",
-    "wrong_assumption": "seed migrates",
-}
 
 Open = Callable[..., Memory]
 
@@ -56,10 +42,6 @@ def memory(process: Open) -> Memory:
     return start(process(10))[0]
 
 
-def done(memory: Memory, **given: Any) -> Closed:
-    return of_type(Closed, close(memory, **given))
-
-
 def die(memory: Memory) -> None:
     memory.host.is_alive.__self__.discard(memory.host.pid)  # type: ignore[attr-defined]
     memory.close()
@@ -69,54 +51,15 @@ def payload(memory: Memory, text: str) -> None:
     new_file(some(payload_file(memory, memory.actor.session)), text)
 
 
+def date(script: Any, path: str, seconds: float) -> None:
+    os.utime(script.folder / path, (script.time.now + seconds,) * 2)
+
+
 STEPS: dict[str, Step] = {
     "process": lambda script, given: script.go_on(script.request.getfixturevalue("process")(**given)),
     "die": lambda script, _: die(script.memory),
     "export": lambda script, _: "\n".join(export(script.memory)),
+    "date": lambda script, given: date(script, **given),
     "payload": lambda script, given: payload(script.memory, **given),
 }
 globals().update(scripts_in(__file__, **STEPS))
-
-
-def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(memory: Memory, time: Time) -> None:
-    session = refresh(memory).session
-    told = payload_file(memory, session.id, "closing-payload.json")
-    shared = memory.checkout.top() / ".gitmem" / "closing-payload.json"
-    assert told is not None
-    for file in (told, shared):
-        file.parent.mkdir(parents=True)
-    shared.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Of an earlier session"}))
-    os.utime(shared, (time.now - 60, time.now - 60))
-    assert isinstance(close(memory), NotClosed)
-    os.utime(shared, (time.now, time.now))
-    told.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Where it was told to"}))
-    closed = done(memory)
-    assert (closed.title, told.exists(), shared.exists()) == ("Where it was told to", False, True)
-    memory, _ = start(memory)
-    time.now += 1
-    shared.touch()
-    os.utime(shared, (time.now, time.now))
-    closed = done(memory)
-    assert (closed.title, shared.exists()) == ("Of an earlier session", False)
-
-
-def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> None:
-    memory = process(10)
-    ignored = keep(memory, "Deploys on Friday need a second pair of eyes.", kind="scar", fields=SCAR)
-    heeded = keep(memory, "Deploys need the release notes and a second pair of eyes.", kind="scar", fields=SCAR)
-    for _ in range(4):
-        memory, _ = start(memory, force=True)
-        recall(memory, Query(text="deploy on Friday second pair of eyes"))
-        answer(memory, [Answer(scar=heeded.id, decision="APPLYING", evidence=EVIDENCE)])
-        close(memory, close_type="quick")
-    found = {one.scar.id: one for one in effects(memory)}
-    assert (found[ignored.id].shown, found[ignored.id].outcomes) == (4, {"ignored": 4})
-    assert found[ignored.id].is_blind_spot
-    assert found[ignored.id].wants_review
-    assert found[ignored.id].multiplier == pytest.approx(0.2)
-    assert (found[heeded.id].heeded, found[heeded.id].is_blind_spot) == (1.0, False)
-    hits = recall(memory, Query(text="deploy on Friday second pair of eyes")).hits
-    assert [hit.record.id for hit in hits] == [heeded.id, ignored.id]
-    assert hits[1].why["decay"] == pytest.approx(0.2)
-    insight = some(start(memory)[1].insight)
-    assert (insight["sessions"], insight["shown"], insight["blind_spot"].id) == (5, 8, ignored.id)
