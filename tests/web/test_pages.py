@@ -23,7 +23,6 @@ from holdfast.hosts.web.pages.record import badge, cited_by
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.trail import HookEvent
-from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.freshness import Citation, freshness
@@ -41,24 +40,6 @@ from tests.web.scripts import drifted, scripts_in
 globals().update(scripts_in(__file__))
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
-
-
-def test_a_list_goes_on_where_it_ended_and_repeats_nothing(site: Site) -> None:
-    kept = [
-        keep(site.memory, f"Shelf {number} holds the {word} ledger of year {1900 + number}.").id
-        for number, word in enumerate(f"w{n}x" for n in range(95))
-    ]
-    shown, path = list[str](), "/memories"
-    while path:
-        text = site.get(path)
-        shown += [part.split('"')[0] for part in text.split('class="title" href="/r/')[1:]]
-        path = (
-            text.split('hx-get="/memories/hits?')[1].split('"')[0].replace("&amp;", "&")
-            if 'class="more"' in text
-            else ""
-        )
-        path = f"/memories/hits?{path}" if path else ""
-    assert shown == kept[::-1]
 
 
 def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path: Path, time: Time) -> None:
@@ -96,24 +77,6 @@ def test_a_new_memory_has_the_fields_of_its_kind_and_shows_where_it_would_warn(s
     assert "counter-arguments" in site.post("/remember", 400, preview="1", body="x", kind="scar").replace("_", "-")
     record = get(site.memory, site.post("/remember", **form).removeprefix("/r/")).record
     assert (record.fields["blocking"], record.triggers, record.confidence) == (True, ("git push --force",), "high")
-
-
-def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
-    for session in ("a", "b", "c"):
-        log_output(
-            site.memory,
-            "We decided to use PostgreSQL because it keeps types.\n\nThe API endpoint is POST /internal/import and it takes 50 MB.\n",
-            session,
-        )
-    mine_outputs(site.memory)
-    offered = [one.record.id for one in mined(site.memory)]
-    assert offered
-    assert get(site.memory, offered[0]).record.body[:30] in site.get("/review").replace("&#39;", "'")
-    site.post(f"/review/{offered[0]}/approve")
-    assert get(site.memory, offered[0]).record.state == "active"
-    for one in offered[1:]:
-        site.post(f"/review/{one}/reject")
-        assert get(site.memory, one).record.state == "retired"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -272,19 +235,6 @@ def test_every_view_is_a_file_too(tmp_path: Path, time: Time) -> None:
             assert [set(one) for one in as_json] == [set(one) for one in rows], path
             assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]  # no formula
             assert "There is no format" in site.get(f"/{path}?format=xlsx", 400)
-
-
-def test_sessions_of_one_client_are_found_on_every_page(site: Site) -> None:
-    codex, cursor = (
-        site.memory.acting(actor=replace(site.memory.actor, name=name, session="")) for name in ("codex", "cursor")
-    )
-    begin(cursor, title="The one of Cursor")
-    for number in range(60):
-        begin(codex, title=f"Codex {number}")
-    page = site.get("/sessions?client=cursor")
-    assert "The one of Cursor" in page
-    assert "Codex 59" not in page
-    assert "<option>cursor</option>" in site.get("/sessions")  # although it is not among the latest
 
 
 def test_the_digest_names_memories_whose_code_a_commit_changed(tmp_path: Path, time: Time) -> None:
