@@ -1,13 +1,13 @@
 """What a recall and a write cost: statements at the database seam, and scans for secrets."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.engine.database import Database, Params
+from holdfast.engine.database import Database
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft
@@ -77,26 +77,21 @@ def test_a_recall_of_ten_hits_takes_few_statements(full: Memory, monkeypatch: py
 
 
 def _counted(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give a list that grows by every statement the database is asked to run; a batch is one statement."""
+    """Give a list that grows by every statement the database is asked to run; a batch is one, of nothing none is run."""
     ran: list[str] = []
 
-    def noting(run: Callable[..., Any]) -> Callable[..., Any]:
-        def step(sql: str, *given: Any) -> Any:
-            ran.append(" ".join(sql.split())[:150])
-            return run(sql, *given)
+    def noting(name: str) -> None:
+        run = getattr(db, name)
 
-        return step
+        def step(sql: str, given: Any = (), *more: Any) -> Any:
+            given = list(given) if name == "many" else given
+            ran.extend([" ".join(sql.split())[:150]] * (name != "many" or bool(given)))
+            return run(sql, given, *more) if given or name == "many" else run(sql, *more)
 
-    def batch(sql: str, rows: Iterable[Params]) -> None:
-        given = list(rows)
-        many(sql, given)
-        if given:  # of nothing no statement is run
-            ran.append(f"{len(given)} x {' '.join(sql.split())[:150]}")
+        monkeypatch.setattr(db, name, step)
 
-    many = db.many
-    monkeypatch.setattr(db, "execute", noting(db.execute))
-    monkeypatch.setattr(db, "query", noting(db.query))
-    monkeypatch.setattr(db, "many", batch)
+    for name in ("execute", "query", "many"):
+        noting(name)
     return ran
 
 
