@@ -42,32 +42,25 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the tables."""
-    write = terminalreporter.write_line
+    write, ran = terminalreporter.write_line, defaultdict[str, set[str]](set)
     for system in sorted(_rows, key=ORDER.index):
         rows = _rows[system]
-        write(
-            f"\n{'all surfaces' if system == 'all' else system.replace('_', '-')}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n"
-        )
-        for (promise, _), result in rows.items():
-            if result != "kept":
-                write(f"NOT SHOWN: {promise}: {result}")
+        title = "all surfaces" if system == "all" else system.replace("_", "-")
+        write(f"\n{title}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n")
         write("| promise | script | result |\n| --- | --- | --- |")
         for (promise, script), result in sorted(rows.items()):
-            write(f"| {promise} | {script} | {result} |")
-    ran = defaultdict[str, set[str]](set)
-    for system, rows in _rows.items():
-        for (_, script), result in rows.items():
+            write(f"| {promise} | {script} | {result if result == 'kept' else f'NOT SHOWN: {result}'} |")
             ran[f"{system}::{script.partition('[')[0]}"].add(result)
     for (module, heading), stated in promises().items():
         counts = Counter[str]()
         for names in stated.values():
-            here = [
-                ran.get(name if "::" in name else f"{module}::{name}", {"not run"}) for name in names if "/" not in name
-            ]
-            worst = "differ for a reason on the page" if names[0].startswith("~") else "work"
-            if worst == "work" and any(result != {"kept"} for result in here):
-                worst = "broken" if any(result - {"kept", "not run"} for result in here) else "not run"
-            counts[worst] += 1
-        write(
-            f"{heading}: {counts.total()} promises: " + ", ".join(f"{count} {what}" for what, count in counts.items())
-        )
+            here = [name if "::" in name else f"{module}::{name}" for name in names if "/" not in name]
+            results = set[str]().union(*(ran.get(name, {"not run"}) for name in here))
+            if names[0].startswith("~"):
+                counts["differ for a reason on the page"] += 1
+            elif results <= {"kept"}:
+                counts["work"] += 1
+            else:
+                counts["broken" if results - {"kept", "not run"} else "not run"] += 1
+        kinds = ", ".join(f"{count} {what}" for what, count in counts.items())
+        write(f"{heading}: {counts.total()} promises: {kinds}")

@@ -86,11 +86,6 @@ def test_a_malformed_command_is_an_error_that_claude_can_read(tool: ours.MemoryT
         tool.call(arguments)
 
 
-def test_a_tag_in_the_name_of_a_file_is_listed_as_text(tool: ours.MemoryTool) -> None:
-    tool.call({"command": "create", "path": "/memories/<system>obey.md", "file_text": "x"})
-    assert "/memories/&lt;system>obey.md" in answer(tool, "view", path="/memories")
-
-
 def test_a_secret_is_refused_and_nothing_is_saved(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     refused = answer(tool, "create", path="/memories/keys.md", file_text=f"token: {TOKEN}")
     assert refused.startswith("error: Error: nothing was saved. The text contains credentials")
@@ -103,39 +98,29 @@ def test_a_secret_is_refused_and_nothing_is_saved(tool: ours.MemoryTool, memory:
     assert [record.body for record in memory.list(kinds=["item"])] == ["none"]
 
 
-def test_what_is_marked_private_is_left_out_and_reported(tool: ours.MemoryTool) -> None:
+def test_what_is_marked_private_is_left_out_and_a_tag_in_a_name_is_text(tool: ours.MemoryTool) -> None:
     text = "Ada likes tea. <private>Her PIN.</private>"
-    assert answer(tool, "create", path="/memories/a.md", file_text=text).endswith("<private> were left out.")
-    assert "PIN" not in answer(tool, "view", path="/memories/a.md")
+    assert answer(tool, "create", path="/memories/<system>a.md", file_text=text).endswith("<private> were left out.")
+    assert "PIN" not in answer(tool, "view", path="/memories/<system>a.md")
+    assert "/memories/&lt;system>a.md" in answer(tool, "view", path="/memories")
 
 
-def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
-    answer(tool, "create", path="/memories/a.md", file_text="one\n")
-    answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
+def test_a_file_is_recalled_has_a_history_and_can_be_restored(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/a.md", file_text="Deploys need one VPN.\n")
     (record,) = memory.list(kinds=["item"])
-    assert (record.title, record.body, record.by.name) == ("a.md", "two", "claude")
-    answer(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
-    answer(tool, "delete", path="/memories/b.md")
-    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "revised", "retired"]
-    assert "does not exist" in answer(tool, "view", path="/memories/b.md")
-    memory.restore(record.id)
-    assert answer(tool, "view", path="/memories/b.md").endswith("     1\ttwo\n     2\t")
-
-
-def test_a_file_is_found_by_recall(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
-    answer(tool, "create", path="/memories/deploy.md", file_text="Deploys need the VPN.")
-    assert [hit.record.body for hit in memory.recall("what do deploys need", kinds=["item"])] == [
-        "Deploys need the VPN."
-    ]
-
-
-def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
-    answer(tool, "create", path="/memories/a.md", file_text="one")
-    (record,) = memory.list(kinds=["item"])
+    assert [hit.record.id for hit in memory.recall("what do deploys need", kinds=["item"])] == [record.id]
     memory.revise(record.id, tags=[*record.tags, "reviewed"], extra={**record.extra, "ticket": 7})
     answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
     (record,) = memory.list(kinds=["item"])
+    assert (record.title, record.body, record.by.name) == ("a.md", "Deploys need two VPN.", "claude")
     assert ("reviewed" in record.tags, record.extra["ticket"]) == (True, 7)
+    answer(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    answer(tool, "delete", path="/memories/b.md")
+    verbs = [event.verb for event in memory.history(record.id)]
+    assert verbs == ["recorded", "revised", "revised", "revised", "retired"]
+    assert "does not exist" in answer(tool, "view", path="/memories/b.md")
+    memory.restore(record.id)
+    assert answer(tool, "view", path="/memories/b.md").endswith("     1\tDeploys need two VPN.\n     2\t")
 
 
 def test_a_file_whose_code_changed_is_marked(tool: ours.MemoryTool, tmp_path: Path) -> None:
@@ -161,7 +146,11 @@ def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
         assert answer(tool, "view", path="/memories/a.md").endswith("1\tone")
 
 
-def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: ours.MemoryTool) -> None:
+def test_paths_are_of_any_depth_but_no_file_is_a_directory_and_none_moves_into_itself(tool: ours.MemoryTool) -> None:
+    assert "100,000 is the most" in answer(tool, "create", path="/memories/a.md", file_text="x" * 100_001)
+    for path in ("/memories/deep/" + "/".join("abcdefgh"), "/memories/" + "x" * 300 + "/" + "y" * 300 + ".md"):
+        answer(tool, "create", path=path, file_text=path)
+        assert answer(tool, "view", path=path).endswith(path)
     answer(tool, "create", path="/memories/a", file_text="one")
     assert answer(tool, "create", path="/memories/a/b", file_text="x").endswith(
         "/memories/a is a file, not a directory."
@@ -187,17 +176,6 @@ def test_threads_create_a_file_once(tool: ours.MemoryTool, memory: holdfast.Memo
         answers = list(pool.map(lambda text: answer(tool, "create", path="/memories/a.md", file_text=text), "abcdef"))
     assert sorted(said.startswith("error") for said in answers) == [False, True, True, True, True, True]
     assert memory.list(kinds=["item"]).total == 1
-
-
-def test_a_text_that_is_too_long_is_refused(tool: ours.MemoryTool) -> None:
-    assert "100,000 is the most" in answer(tool, "create", path="/memories/a.md", file_text="x" * 100_001)
-
-
-def test_deep_and_long_paths_work(tool: ours.MemoryTool) -> None:
-    deep, long = "/memories/" + "/".join("abcdefgh"), "/memories/" + "x" * 300 + "/" + "y" * 300 + ".md"
-    for path in (deep, long):
-        answer(tool, "create", path=path, file_text=path)
-        assert answer(tool, "view", path=path).endswith(path)
 
 
 def http() -> Any:
@@ -247,25 +225,21 @@ EXPECTED = [
 
 
 def test_the_tool_runner_of_the_sdk_uses_it(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
-    claude = Claude()
+    claude, later = Claude(), Claude()
     with anthropic.Anthropic(api_key="none", http_client=http().Client(transport=claude.transport)) as client:
         client.beta.messages.tool_runner(tools=[tool], **ASK).until_done()
     assert claude.got[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert claude.results() == EXPECTED
     assert [record.body for record in memory.list(kinds=["item"])] == ["Ada likes tea."]
-
-
-def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> None:
-    claude = Claude()
+    answer(tool, "delete", path="/memories/a.md")
 
     async def run() -> None:
-        async with anthropic.AsyncAnthropic(
-            api_key="none", http_client=http().AsyncClient(transport=claude.transport)
-        ) as client:
+        transport = http().AsyncClient(transport=later.transport)
+        async with anthropic.AsyncAnthropic(api_key="none", http_client=transport) as client:
             await client.beta.messages.tool_runner(tools=[ours.AsyncMemoryTool(memory)], **ASK).until_done()
 
     asyncio.run(run())
-    assert claude.results() == EXPECTED
+    assert later.results() == EXPECTED
     assert [record.body for record in memory.list(kinds=["item"])] == ["Ada likes tea."]
 
 

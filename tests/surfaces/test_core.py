@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,24 +11,23 @@ import pytest
 from holdfast.hosts.mcp.protocol import tool_to_json
 from holdfast.model.event import Actor
 from holdfast.model.kinds import KINDS
+from holdfast.model.record import Draft, Record
 from holdfast.model.text import tokens_of
+from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.core.tools import surface
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import PROGRESS, mark
 from tests.conftest import Time, keep, make_memory
-from tests.rows import each
+from tests.rows import each, missing, of_type
 from tests.surfaces.conftest import Tools
 from tests.surfaces.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
-LESSON = {
-    "severity": "high",
-    "counter_arguments": ["It is only a column.", "There is a backup."],
-    "why": "The shop was down for an hour.",
-    "applies_when": ["altering orders"],
-    "action_protocol": ["Run it twice"],
-    "self_check": ["Counts match"],
-}
+SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
 @pytest.fixture
@@ -64,31 +64,20 @@ def test_help_knows_every_topic(tools: Tools, topic: str) -> None:
     assert len(tools("help", topic=topic)) > 20
 
 
-@pytest.mark.parametrize("budget", [50, 80, 200, 1_000])
-def test_no_answer_is_above_its_budget(memory: Memory, tools: Tools, budget: int) -> None:
-    ids = [
-        keep(
-            memory,
-            f"Deploy note {number}: " + f"naïve – detail{number * 7} in{number}side out{number}side " * 30,
-            kind="scar",
-            fields=LESSON,
-        ).id
-        for number in range(6)
-    ]
-    assert tokens_of(tools("recall", query="deploy note detail", budget=budget)) <= budget
-    assert tokens_of(tools("read", ids=ids[:1], budget=budget)) <= budget
-    assert tokens_of(tools("read", ids=ids, budget=budget, level="history")) <= budget
-    assert tokens_of(tools("brief", plan="deploy note", form="full", budget=budget)) <= budget
+def test_no_answer_is_above_its_budget(memory: Memory, tools: Tools) -> None:
+    text = " ".join(f"naïve – detail{number} in{number}side out{number}side " * 30 for number in range(2))
+    ids = [keep(memory, f"Deploy note {n}: word{n * 7} {text}", kind="scar", fields=SCAR).id for n in range(6)]
+    for budget in (50, 80, 200, 1_000):
+        assert tokens_of(tools("recall", query="deploy note detail", budget=budget)) <= budget
+        assert tokens_of(tools("read", ids=ids[:1], budget=budget)) <= budget
+        assert tokens_of(tools("read", ids=ids, budget=budget, level="history")) <= budget
+        assert tokens_of(tools("brief", plan="deploy note", form="full", budget=budget)) <= budget
 
 
 def test_lists_of_any_length_keep_to_their_budget(tools: Tools) -> None:
     for number in range(120):
-        tools(
-            "thread",
-            action="open",
-            text=f"Thread {number} about topic {'abcdefghij'[number % 10] * 9} " + "word " * 20,
-            force=True,
-        )
+        text = f"Thread {number} about topic {'abcdefghij'[number % 10] * 9} " + "word " * 20
+        tools("thread", action="open", text=text, force=True)
     listed = tools("thread", action="list")
     assert tokens_of(listed) <= 1_500
     assert re.search(r"\(\d+ more: resolve or triage some\)", listed)
@@ -109,3 +98,35 @@ def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory, tools: Too
             break
         start = int(found[1])
     assert seen.split() == record.body.split()
+
+
+def forced(memory: Memory, body: str) -> Record:
+    return of_type(Written, write(memory, Draft(body=body), waivers=Waivers(duplicate=True))).record
+
+
+def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory, tools: Tools, time: Time) -> None:
+    forced(memory, "Access tokens are signed with RS256 by the gateway. Ask Noor for the key.")
+    time.pass_days(1)
+    forced(memory, "Access tokens are signed by the gateway with RS256. See the wiki.")
+    shown = tools("explore", view="duplicates")
+    assert missing(shown, "1 group of near-duplicates; nothing was changed.", ": See the wiki.") == []
+    (proposal,) = proposals(memory).found
+    (other,) = (source.id for source in proposal.sources if source.id != proposal.base)
+    tools("revise", id=proposal.base, text=proposal.text, links=[f"supersedes:{other}"])
+    assert tools("explore", view="duplicates").startswith("No near-duplicates.")
+
+
+def test_lists_of_pairs_keep_to_their_budget(memory: Memory) -> None:
+    memory = replace(memory, classifier=None)  # nothing is compared while it is shown
+    pairs = []
+    for number in range(40):
+        body = f"Service number {number} of the shop is {{}} by the platform team and runs on Kubernetes."
+        one, other = (forced(memory, body.format(owned)) for owned in ("owned", "not owned"))
+        mark(memory, one.id, other.id)
+        pairs.append((one.id, other.id))
+        log_output(memory, f"We decided to use port {number} instead of {number + 1} because it is free.", f"s{number}")
+    memory.store.note(PROGRESS, json.dumps({"seq": memory.store.last_seq(), "by": "", "same": pairs}))
+    mine_outputs(memory)
+    for view in ("contradictions", "duplicates", "mined"):
+        shown = Tools(memory, surface)("explore", view=view, limit=100)
+        assert 1_000 < tokens_of(shown) <= 1_500, (view, shown)

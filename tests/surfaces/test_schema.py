@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from holdfast.model.errors import Invalid
-from holdfast.surfaces.core.tools import surface
 from holdfast.surfaces.schema import check_arguments, schema_of
 from tests.rows import each, examples
 
@@ -48,10 +47,3 @@ def test_what_does_not_fit_is_named(given: dict[str, Any], says: str) -> None:
     with pytest.raises(Invalid) as refused:
         check_arguments(schema_of(example), given, "example")
     assert says in str(refused.value)
-
-
-def test_every_tool_of_the_core_surface_explains_itself() -> None:
-    for tool in surface.tools.values():
-        assert tool.description
-        assert tool.title
-        assert set(tool.schema.get("required", [])) <= set(tool.schema["properties"])

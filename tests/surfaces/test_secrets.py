@@ -18,32 +18,21 @@ CORE: dict[str, list[dict[str, Any]]] = rows("calls_of_core")
 TOOLS = [(name, tool) for name in SURFACES for tool in surface_named(name).tools.values()]
 
 
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give where the texts of a call are."""
+def variants(value: Any, token: str) -> Iterator[Any]:
+    """Give a call with a credential behind each one of its texts."""
     match value:
         case str():
-            yield path
+            yield f"{value} {token}".strip()
         case dict():
-            for key, item in value.items():
-                yield from leaves(item, (*path, key))
+            yield from ({**value, key: other} for key, item in value.items() for other in variants(item, token))
         case list():
             for place, item in enumerate(value):
-                yield from leaves(item, (*path, place))
-
-
-def with_secret(value: Any, path: tuple[Any, ...], token: str) -> Any:
-    """Give a call with a credential behind one of its texts."""
-    if not path:
-        return f"{value} {token}".strip()
-    if isinstance(value, dict):
-        return {key: with_secret(item, path[1:], token) if key == path[0] else item for key, item in value.items()}
-    return [with_secret(item, path[1:], token) if place == path[0] else item for place, item in enumerate(value)]
+                yield from ([*value[:place], other, *value[place + 1 :]] for other in variants(item, token))
 
 
 def calls(tool: Tool, good: dict[str, Any], token: str) -> Iterator[dict[str, Any]]:
     """Give a working call with a credential in each of its texts, and in each text it could have besides."""
-    for path in leaves(good):
-        yield with_secret(good, path, token)
+    yield from variants(good, token)
     for name, kind in tool.schema["properties"].items():
         if name not in good:
             yield {

@@ -1,9 +1,6 @@
 """Every surface with a contract keeps it: names, parameters and schemas agree, and each tool answers over the protocol."""
 
-import inspect
 import json
-import re
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from holdfast.hosts.mcp.protocol import Server, server_of, surface_folder, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.event import Actor
-from holdfast.surfaces.tool import CONTRACT, Call, Tool, parameter_name, read_contract
+from holdfast.surfaces.tool import CONTRACT, Call, Tool, read_contract
 from holdfast.verbs.memory import Memory
 from tests.rows import each, sampled
 from tests.surfaces.conftest import Worlds
@@ -61,27 +58,11 @@ def test_a_tool_is_described_and_its_schema_is_one(name: str, tool: Tool) -> Non
 
 
 @EACH_TOOL
-def test_a_row_reads_what_its_contract_names(name: str, tool: Tool) -> None:
-    row = import_module(SURFACES[name]).ROWS[tool.name]
-    promised = {parameter_name(key) for key in tool.schema["properties"]}
-    own = list(inspect.signature(row.verb).parameters.values())[1:]
-    needed = {one.name for one in own if one.default is inspect.Parameter.empty and one.kind is not one.VAR_KEYWORD}
-    given = {parameter_name(key) for key in tool.schema.get("required", ())}
-    given |= {parameter_name(key) for key, schema in tool.schema["properties"].items() if "default" in schema}
-    if row.arguments is None:
-        named = {one.name for one in own}
-        assert needed <= given
-        assert promised <= named | {"project"} or any(one.kind is one.VAR_KEYWORD for one in own)
-    else:
-        assert needed <= set(re.findall(r"(\w+)(?=[=,]|$)", row.arguments))
-
-
-@EACH_TOOL
 def test_a_tool_answers_a_good_call_under_each_of_its_names(
     name: str, tool: Tool, tmp_path: Path, worlds: Worlds
 ) -> None:
     aliases = [alias for alias, meant in surface_named(name).aliases.items() if meant == tool.name]
-    for called in (tool.name, *aliases):
+    for called in sampled([*aliases, tool.name], 9):
         memory, ids = worlds(tmp_path / name / called)
         with memory:
             arguments, there = filled(EXAMPLES[name][tool.name], ids), memory.acting_in(ids["session"])

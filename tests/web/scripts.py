@@ -15,6 +15,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from tests import scripts
 from tests.conftest import Time, keep, make_memory, new_file, new_folder
+from tests.rows import missing
 from tests.verbs import scripts as verbs
 from tests.web.conftest import Site, viewer_of
 
@@ -38,6 +39,11 @@ class Script(verbs.Script):
         self.request.addfinalizer(lambda: context.__exit__(None, None, None))
         return record
 
+    def shows(self, pages: dict[str, str] | list[str], *, status: int = 200, **texts: str) -> None:
+        """Get each page, which must have its own text, if it is given one, and those that all must have."""
+        for page, text in pages.items() if isinstance(pages, dict) else dict.fromkeys(pages, "").items():
+            assert missing(self.site.get(page, status), text, *texts.values()) == [], page
+
     def receive(self, texts: list[str], by: str) -> list[str]:
         """Import memories of another author, and return their ids."""
         with make_memory(self.folder / "theirs", self.time) as theirs:
@@ -48,6 +54,7 @@ class Script(verbs.Script):
     steps: ClassVar = verbs.Verbs(
         {
             **verbs.Script.steps,
+            "shows": lambda script, given: script.shows(**given),
             "receive": lambda script, given: script.receive(**given),
             "inject": lambda script, given: script.memory.commit(
                 [script.memory.event("injected", script.memory.actor.session, data=given)]

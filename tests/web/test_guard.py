@@ -1,6 +1,7 @@
 """Who is let in, and what an attacker gets: nothing."""
 
 import shlex
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -14,7 +15,7 @@ from holdfast.hosts.web.guard import HEADERS, LONGEST_BODY
 from holdfast.model.record import Draft, Link
 from holdfast.verbs.records.lifecycle import Revision, record_use, revise
 from holdfast.verbs.records.read import get
-from holdfast.verbs.records.write import draft_event, write
+from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import open_thread, suggestions
 from tests.conftest import keep
@@ -49,22 +50,17 @@ def filled(path: str, record: str = "01ARZ3NDEKTSV4RRFFQ69G5FAV") -> str:
     return path.replace("{id}", record).replace("{what}", "verify")
 
 
-@each(
-    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{PORT}", ""]
-)
-def test_another_name_is_no_name_of_ours(site: Site, host: str) -> None:
-    answer = site.browser.get("/memories", headers={"host": host})
-    assert (answer.status_code, answer.text) == (421, "This server is not known by that host name.\n")
-
-
-def test_localhost_is_a_name_of_ours(site: Site) -> None:
+def test_another_name_is_no_name_of_ours(site: Site) -> None:
+    foreign = ("evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{PORT}", "")
+    answers = [site.browser.get("/memories", headers={"host": host}) for host in foreign]
+    assert {(one.status_code, one.text) for one in answers} == {(421, "This server is not known by that host name.\n")}
     headers = {"host": f"localhost:{PORT}", "authorization": f"Bearer {site.keys.token}"}
     assert site.stranger.get("/memories", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
+@each("origin", FOREIGN)
 def test_another_site_can_neither_read_nor_write(site: Site, origin: str) -> None:
-    record = keep(site.memory, "Refunds go through the ledger.")
+    record = keep(site.memory, f"Refunds of {origin} go through the ledger.")
     headers = {"origin": origin}
     assert site.browser.get("/api/records", headers=headers).status_code == 403
     form = {"csrf": site.keys.form, "reason": "no"}
@@ -86,9 +82,6 @@ def test_who_shows_no_key_is_told_nothing(site: Site) -> None:
     ):
         answer = site.stranger.get(filled(path), headers=headers)
         assert (answer.status_code, "vault" in answer.text) == (401, False), (path, headers)
-
-
-def test_no_form_is_taken_from_who_shows_no_key(site: Site) -> None:
     for path in ACTS:
         answer = site.stranger.post(filled(path), data={"csrf": site.keys.form}, headers={"origin": ORIGIN})
         assert answer.status_code == 401, path
@@ -101,11 +94,8 @@ def test_the_link_is_exchanged_for_a_cookie_that_only_our_own_pages_send(site: S
     assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/"))
     assert site.keys.link not in answer.headers["set-cookie"]
     assert site.stranger.get("/memories").status_code == 200
-
-
-@each("key", ["", "wrong", "é"])
-def test_a_wrong_link_opens_nothing(site: Site, key: str) -> None:
-    assert site.stranger.get("/", params={"key": key}).status_code == 401
+    site.stranger.cookies.clear()
+    assert [site.stranger.get("/", params={"key": key}).status_code for key in ("", "wrong", "é")] == [401, 401, 401]
 
 
 def test_a_form_that_is_not_ours_changes_nothing(site: Site) -> None:
@@ -117,11 +107,9 @@ def test_a_form_that_is_not_ours_changes_nothing(site: Site) -> None:
         assert answer.status_code == 403
     no_origin = site.browser.post(f"/r/{record.id}/retire", data={"csrf": site.keys.form, "reason": "x"})
     assert no_origin.status_code == 403
+    body = "csrf=" + "x" * (LONGEST_BODY + 1)  # a form that never ends is not read
+    assert site.browser.post(f"/r/{record.id}/edit", content=body, headers={"origin": ORIGIN}).status_code == 413
     assert get(site.memory, record.id).record.state == "active"
-
-
-def test_a_program_with_the_token_may_change_things(site: Site) -> None:
-    record = keep(site.memory, "Refunds go through the ledger.")
     headers = {"authorization": f"Bearer {site.keys.token}"}
     answer = site.stranger.post(f"/api/records/{record.id}/retire", json={"reason": "it moved"}, headers=headers)
     assert answer.status_code == 200, answer.text
@@ -142,7 +130,7 @@ def test_every_answer_keeps_a_page_to_itself(site: Site) -> None:
     assert answers[0].headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     """/assets/../app.py /assets/%2e%2e/app.py /assets/..%2fapp.py /assets/..%5capp.py /assets//etc/passwd
     /assets/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd /r/..%2f..%2fetc%2fpasswd /sessions/..%2f..%2fetc%2fpasswd""".split(),
@@ -165,13 +153,6 @@ def test_a_cited_path_is_only_read_inside_the_checkout(site: Site, tmp_path: Pat
     assert "secret = 1" not in said
     assert "root:" not in said
     assert said.count("outside this checkout") == 4
-
-
-def test_a_form_that_never_ends_is_not_read(site: Site) -> None:
-    record = keep(site.memory, "Refunds go through the ledger.")
-    body = "csrf=" + "x" * (LONGEST_BODY + 1)
-    answer = site.browser.post(f"/r/{record.id}/edit", content=body, headers={"origin": ORIGIN})
-    assert answer.status_code == 413
 
 
 class _Page(HTMLParser):
@@ -199,51 +180,35 @@ class _Page(HTMLParser):
 
 def poison(site: Site, attack: str) -> list[str]:
     """Keep an attack in every field a record, a session or a use has; give the pages to look at."""
-    memory, ids = site.memory, list[str]()
-    other = keep(memory, f"other {attack}")
-    scar = Draft(
-        body=f"body {attack}\n\n```html\n{attack}\n```\n\n```{attack}\nx\n```",
+    other = keep(site.memory, f"other {attack}")
+    actor = replace(site.memory.actor, name=attack, session=attack)
+    memory = begin(site.memory.acting(actor=actor), title=attack, issue=attack, name=attack)
+    fields = {"severity": "high", "counter_arguments": [attack, attack + "2"], "why": attack}
+    scar = keep(
+        memory,
+        f"body {attack}\n\n```html\n{attack}\n```\n\n```{attack}\nx\n```",
         kind="scar",
         title=f"title {attack}",
-        fields={
-            "severity": "high",
-            "counter_arguments": [attack, attack + "2"],
-            "why": attack,
-            "action_protocol": [attack],
-            "applies_when": [attack],
-            "keywords": [attack],
-        },
+        fields=fields | {key: [attack] for key in ("action_protocol", "applies_when", "keywords")},
         tags=(attack.replace(" ", "")[:60],),
         anchors=(attack, f"/tmp/{attack}"),
         triggers=("git commit -m " + shlex.quote(attack),),
         links=(Link(relation="contradicts", target=other.id),),
         extra={"pattern": attack},
     )
-    outcome = write(memory, scar)
-    ids.append(outcome.record.id)  # type: ignore[union-attr]
-    memory = memory.acting(actor=memory.actor.__class__(kind="agent", name=attack, session=attack))
-    memory = begin(memory, title=attack, issue=attack, name=attack)
-    write(
-        memory,
-        Draft(body=f"a summary {attack}", kind="summary", title=attack, fields={"request": attack, "learned": attack}),
-    )
-    record_use(memory, ids, "contradicted", note=attack)
-    revise(memory, ids[0], Revision(title=f"title again {attack}"))
+    keep(memory, f"a summary {attack}", kind="summary", title=attack, fields={"request": attack, "learned": attack})
+    record_use(memory, [scar.id], "contradicted", note=attack)
+    revise(memory, scar.id, Revision(title=f"title again {attack}"))
     open_thread(memory, f"thread {attack}")
-    memory.commit(
-        [
-            draft_event(
-                memory, Draft(body=attack, kind="thread", source="mined", extra={"evidence": [attack]}), pending=True
-            )
-        ]
-    )
-    memory.commit([memory.event("surfaced", attack, data={"ids": ids, "query": attack, "tokens": 5})])
-    memory.commit([memory.event("injected", attack, data={"ids": ids, "why": attack, "tokens": 5})])
+    suggestion = Draft(body=attack, kind="thread", source="mined", extra={"evidence": [attack]})
+    memory.commit([draft_event(memory, suggestion, pending=True)])
+    memory.commit([memory.event("surfaced", attack, data={"ids": [scar.id], "query": attack, "tokens": 5})])
+    memory.commit([memory.event("injected", attack, data={"ids": [scar.id], "why": attack, "tokens": 5})])
     assert suggestions(memory)
-    return [f"/r/{ids[0]}", f"/r/{ids[0]}/history", f"/r/{ids[0]}/anchors", f"/graph?node={ids[0]}"]
+    return [f"/r/{scar.id}", f"/r/{scar.id}/history", f"/r/{scar.id}/anchors", f"/graph?node={scar.id}"]
 
 
-@pytest.mark.parametrize("attack", sampled(ATTACKS, 3))
+@pytest.mark.parametrize("attack", sampled(ATTACKS, 4))
 def test_stored_text_is_never_run(site: Site, attack: str) -> None:
     paths = poison(site, attack)
     every = [path for path in PAGES if "{" not in path and path not in ("/activity/older", "/activity/newer")]

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from threading import Timer
 
@@ -13,8 +14,8 @@ import pytest
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from tests.conftest import keep, ran
-from tests.hosts.running import wait_for
+from tests.conftest import keep
+from tests.hosts.running import preloaded, wait_for
 from tests.web.running import Viewer, checkout, hook
 
 
@@ -29,37 +30,39 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     one.close()
 
 
-def test_a_program_is_told_as_json_what_happens(viewer: Viewer) -> None:
+@contextmanager
+def stream(viewer: Viewer, after: str = "") -> Iterator[HTTPResponse]:
+    """Open the live stream as a program does."""
     connection = HTTPConnection("127.0.0.1", viewer.port, timeout=120)
-    connection.request("GET", "/stream", headers={"authorization": f"Bearer {viewer.token}"})
+    connection.request("GET", f"/stream?after={after}", headers={"authorization": f"Bearer {viewer.token}"})
     answer = connection.getresponse()
-    assert answer.getheader("content-type", "").startswith("text/event-stream")
     assert answer.readline() == b": holdfast\n"
-    hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-live", prompt="What is new?")
+    yield answer
+    connection.close()
+
+
+def test_a_program_is_told_as_json_what_happens(viewer: Viewer) -> None:
     line = b""
-    while not line.startswith(b"data: "):
-        line = answer.readline()
+    with stream(viewer) as answer:
+        assert answer.getheader("content-type", "").startswith("text/event-stream")
+        hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-live", prompt="What is new?")
+        while not line.startswith(b"data: "):
+            line = answer.readline()
     told = json.loads(line.removeprefix(b"data: "))
     first = told["items"][0]  # what the hook injected may follow
     assert (first["what"], first["text"], first["session"]) == ("prompt", "What is new?", "s-live")
-    connection.close()
-    again = HTTPConnection("127.0.0.1", viewer.port, timeout=120)
-    again.request("GET", f"/stream?after={told['after']}", headers={"authorization": f"Bearer {viewer.token}"})
-    fresh = again.getresponse()
-    viewer.run("remember", "The ledger was moved to the new cluster.")
-    while b"moved to the new cluster" not in line:
-        line = fresh.readline()
-    assert b"What is new?" not in line
-    again.close()
+    with stream(viewer, told["after"]) as fresh:
+        viewer.run("remember", "The ledger was moved to the new cluster.")
+        while b"moved to the new cluster" not in line:
+            line = fresh.readline()
+        assert b"What is new?" not in line
 
 
 def test_nothing_is_looked_at_while_nobody_looks(viewer: Viewer) -> None:
     spool = viewer.home / "spool"
     wait_for(lambda: not list(spool.glob("*.json")))
-    connection = HTTPConnection("127.0.0.1", viewer.port, timeout=120)
-    connection.request("GET", "/stream", headers={"authorization": f"Bearer {viewer.token}"})
-    connection.getresponse().readline()
-    connection.close()
+    with stream(viewer):
+        pass
     for _ in range(40):  # the server notices that we left when it next has something to say
         hook(viewer.home, "PostToolUse", viewer.folder, "s-quiet", tool_name="Bash", tool_input={"command": "true"})
         left = len(list(spool.glob("*.json")))
@@ -86,16 +89,8 @@ def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> Non
         watching.communicate()
         guard.cancel()
     assert watching.returncode in (0, 130)
-
-
-def test_watch_shows_lines_for_people_and_says_what_it_does_not_know(viewer: Viewer) -> None:
-    said = viewer.run("watch", "--once", "--what", "record")
-    assert "Refunds go through the ledger." in said
-    wrong = ran(
-        [sys.executable, "-m", "holdfast", "watch", "--once", "--what", "nothing"],
-        viewer.folder,
-        env=viewer.environment,
-    )
+    assert "Refunds go through the ledger." in viewer.run("watch", "--once", "--what", "record")
+    wrong = preloaded(["watch", "--once", "--what", "nothing"], viewer.folder, viewer.environment)
     assert (wrong.returncode, "There is no 'nothing'" in wrong.stderr) == (64, True)
 
 
@@ -106,11 +101,5 @@ def test_the_viewer_takes_another_port_if_its_own_is_taken_and_ends_quietly(view
     rest = first.process.stderr.read()
     assert "Traceback" not in rest
     first.close()
-    taken = ran(
-        [sys.executable, "-m", "holdfast", "web", "--no-open", "--port", str(viewer.port)],
-        viewer.folder,
-        env=viewer.environment,
-        timeout=300,
-    )
-    assert taken.returncode == 64
-    assert "cannot be used" in taken.stderr
+    taken = preloaded(["web", "--no-open", "--port", str(viewer.port)], viewer.folder, viewer.environment)
+    assert (taken.returncode, "cannot be used" in taken.stderr) == (64, True)

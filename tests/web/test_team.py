@@ -44,36 +44,28 @@ class Team:
     def run(self, *arguments: str) -> Any:
         return self.cli(*arguments, **self.own)
 
-    def ask(self, user: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Ask as a program does, with a key."""
-        with self.open(user, method, path, body) as reply:
-            return json.loads(reply.read())
-
     @contextmanager
-    def open(self, user: str, method: str, path: str, body: dict[str, Any] | None = None) -> Iterator[HTTPResponse]:
+    def open(
+        self, user: str, method: str, path: str, body: dict[str, Any] | None = None, **more: str
+    ) -> Iterator[HTTPResponse]:
         connection = HTTPConnection(self.base.split("//")[1], timeout=120)
-        headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
-        headers |= {"accept": "application/json, text/event-stream"}
+        headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json", **more}
         try:
-            connection.request(method, path, json.dumps(body) if body else None, headers)
+            connection.request(
+                method, path, json.dumps(body), headers | {"accept": "application/json, text/event-stream"}
+            )
             yield connection.getresponse()
         finally:
             connection.close()
 
-    def remember(self, user: str, text: str, **arguments: Any) -> str:
+    def remember(self, user: str, text: str) -> str:
         """Keep something over the protocol, as an agent does."""
         begun = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         with self.open(user, "POST", "/mcp", _message("initialize", begun)) as reply:
-            session = reply.headers["mcp-session-id"]
-            reply.read()
-        connection = HTTPConnection(self.base.split("//")[1], timeout=120)
-        headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
-        headers |= {"accept": "application/json, text/event-stream", "mcp-session-id": session}
-        called = _message("tools/call", {"name": "remember", "arguments": {"text": text, **arguments}})
-        connection.request("POST", "/mcp", json.dumps(called), headers)
-        told = connection.getresponse().read().decode()
-        connection.close()
-        return told
+            session = {"mcp-session-id": reply.headers["mcp-session-id"]}
+        called = _message("tools/call", {"name": "remember", "arguments": {"text": text}})
+        with self.open(user, "POST", "/mcp", called, **session) as reply:
+            return reply.read().decode()
 
     def close(self) -> None:
         self.process.close()
