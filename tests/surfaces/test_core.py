@@ -110,7 +110,7 @@ def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory
     forced(memory, "Access tokens are signed by the gateway with RS256. See the wiki.")
     shown = tools("explore", view="duplicates")
     assert missing(shown, "1 group of near-duplicates; nothing was changed.", ": See the wiki.") == []
-    (proposal,) = proposals(memory).found
+    (proposal,) = proposals(memory)["found"]
     (other,) = (source.id for source in proposal.sources if source.id != proposal.base)
     tools("revise", id=proposal.base, text=proposal.text, links=[f"supersedes:{other}"])
     assert tools("explore", view="duplicates").startswith("No near-duplicates.")

@@ -67,9 +67,14 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
     return derive(memory, events_of(**trail), since=since, include_open=include_open)
 
 
+def stubbed(script: Any, given: Any) -> Stub:
+    vars(stub_of(script)).update(given)
+    return stub_of(script)
+
+
 STEPS: dict[str, Step] = {
     "watch": lambda script, given: watch(script, **given),
-    "stub": lambda script, given: vars(stub_of(script)).update(given) or stub_of(script),
+    "stub": stubbed,
     "derive": lambda script, given: derived(script.memory, **given),
     "summarise": lambda script, given: summarise(
         script.memory, events_of(given.pop("trail"), given.pop("more")), **given
