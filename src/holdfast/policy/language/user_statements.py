@@ -17,7 +17,7 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST, ASKS, OPPOSED, NAMED = 0.6, 0.6, 0.1, 0.65, 0.2, 0.1
+DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, NAMED = 0.6, 0.6, 0.1, 0.65, 0.1, 0.2, 0.1
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -45,7 +45,6 @@ _CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+
 # "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
-_LIMITS = lazy(rf"^\W*(?:{CUES['not']}|{CUES['never']})\b", re.IGNORECASE)  # belongs to what stands before it
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
 _OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']})\W*$|(?:it|them)\b)", re.IGNORECASE)
 _VALUE = lazy(
@@ -171,8 +170,9 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         return None
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
-    if not (kept := [part for part in parts if part.lasts]):
-        return None
+    if not (kept := [part for part in parts if part.lasts]):  # what asks for something may be behind it
+        before = (part for cut in cuts[:0:-1] for part in reader.prompt(sentence.text[:cut].strip(_EDGE), answer)[:1])
+        return next((part for part in before if part.lasts and not is_elliptic(part.text)), None)
     best = kept[0]
     for shorter in parts[parts.index(best) + 1 :]:
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
@@ -186,11 +186,12 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
     objects = best.share("correction") >= REFUSED
-    asks = bool(judged) and judged[0].share("task", "question", "chat") >= ASKS and not _LIMITS.match(tail)
+    asks = bool(judged) and judged[0].share("task", "question", "chat") >= ASKS
     if asks and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
-        best = whole if whole.lasts and not leans else best
+        is_as_sure = whole.share(*KEPT) > best.share(*KEPT) - SURE  # else it is a part of what is stated
+        best = whole if whole.lasts and is_as_sure and not leans else best
     return best
 
 
