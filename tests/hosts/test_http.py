@@ -172,7 +172,7 @@ def test_each_session_of_the_older_era_works_under_its_own_name(toys: Served) ->
 def test_a_long_call_reports_progress(toys: Served, mode: str) -> None:
     told: list[tuple[float, float | None]] = []
 
-    async def hear(progress: float, total: float | None, _message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
         told.append((progress, total))
 
     async def session() -> float:
