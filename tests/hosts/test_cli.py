@@ -16,7 +16,6 @@ from holdfast.model.ids import short
 from holdfast.verbs.search.recall import CATCH_UP
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.scripts import scripts_in
-from tests.verbs.test_learn import Repository
 
 globals().update(scripts_in(__file__))
 
@@ -55,17 +54,6 @@ def test_a_reader_that_leaves_early_is_no_error_of_ours(tmp_path: Path) -> None:
         environment = {**there, "PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b""), piped
-
-
-def test_a_repository_is_learned_from_once(run: Run, tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "repo")
-    why = "Counters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
-    repository.commit(f"Use UUIDs for orders\n\n{why}", "src/orders.py")
-    tried = run("ingest", "learn", "--dry-run", cwd=repository.folder)
-    assert (tried.returncode, "1 new commit read: 1 would be saved" in tried.stdout) == (0, True)
-    assert "Use UUIDs for orders  pending approval" in run("ingest", "learn", cwd=repository.folder).stdout
-    again = answer(run("ingest", "learn", "--json", cwd=repository.folder))
-    assert (again["commits"], again["kept"]) == (0, [])
 
 
 def test_people_get_local_and_relative_times_and_commands_to_type(run: Run) -> None:

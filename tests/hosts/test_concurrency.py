@@ -1,6 +1,7 @@
 """Many clients on one store at once, over stdio and HTTP: nothing is lost, nobody gets an error."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,33 +16,27 @@ STDIO, HTTP, EACH = 6, 3, 8
 
 
 def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: dict[str, str], tmp_path: Path) -> None:
-    answers: dict[str, list[str]] = {}
+    kept, found = list[str](), list[str]()
+
+    def text(name: str, turn: int) -> str:
+        return f"{name} found out thing{turn} about topic{name}{turn}."
 
     def work(name: str, call: Callable[..., str]) -> None:
-        answers[name] = []
         for turn in range(EACH):
-            answers[name].append(
-                call("remember", text=f"{name} found out thing{turn} about topic{name}{turn}.", force=True)
-            )
-            answers[name].append(call("recall", query=f"topic{name}{turn}", mode="exploratory"))
+            kept.append(call("remember", text=text(name, turn), force=True))
+            found.append(call("recall", query=f"topic{name}{turn}", mode="exploratory"))
 
     peers = [Peer(environment, tmp_path) for _ in range(STDIO)]
     with Served(environment, tmp_path) as served:
         calls: dict[str, Callable[..., str]] = {f"pipe{place}": _over(peer) for place, peer in enumerate(peers)}
         calls |= {f"web{place}": served.call for place in range(HTTP)}
         at_once(work, calls.items())
-        every = [answer for told in answers.values() for answer in told]
-        kept, found = every[::2], every[1::2]
         assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
         assert [answer for answer in found if " fit" not in answer] == []
-        ids = {answer.split()[2].rstrip(":") for answer in kept}
-        assert len(ids) == (STDIO + HTTP) * EACH
-        for name in calls:
-            for turn in range(EACH):
-                wanted = f"{name} found out thing{turn} about topic{name}{turn}."
-                assert wanted in served.call("recall", query=f"topic{name}{turn}", mode="exploratory")
-    for peer in peers:
-        assert peer.close()[1] == ""
+        assert len({answer.split()[2] for answer in kept}) == (STDIO + HTTP) * EACH
+        for name, turn in product(calls, range(EACH)):
+            assert text(name, turn) in served.call("recall", query=f"topic{name}{turn}", mode="exploratory")
+    assert [peer.close()[1] for peer in peers] == [""] * STDIO
 
 
 def _over(peer: Peer) -> Callable[..., str]:

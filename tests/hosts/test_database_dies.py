@@ -3,13 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,6 @@ import pytest
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.engine.postgres import database as connection
 from holdfast.engine.postgres.database import Postgres
-from holdfast.engine.recovery.copy_store import journal_hash
-from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.hosts.mcp.serving import Opened, join
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
@@ -29,9 +25,6 @@ from holdfast.surfaces.tool import Client
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
-from tests.engine.test_moving import filled
-from tests.hosts.conftest import environment_of
-from tests.hosts.running import runner
 from tests.hosts.test_local_first import settings
 from tests.hosts.test_servers_die import SERVE, Team, kept_in, under_load
 
@@ -128,52 +121,6 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under
     assert set(told) == set(kept)
     assert set(kept.values()) == {1}
     assert indexed[0][0] == sum(kept.values())  # and the views tell the same
-
-
-# `holdfast store migrate`, which waits at its n-th change to the server until the test has crashed it.
-WAITING = """
-import sys
-from holdfast.engine.postgres.database import Postgres
-from holdfast.engine.recovery import copy_store
-from holdfast.hosts.cli.main import _run
-copy_store.PAGE = 7
-limit, count, change = int(sys.argv.pop(1)), [0], Postgres.many
-def counted(*given):
-    count[0] += 1
-    if count[0] == limit:
-        print("now", flush=True)
-        sys.stdin.readline()
-    return change(*given)
-Postgres.many = counted
-sys.exit(_run(sys.argv[1:]))
-"""
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("at", [1, 4, 9])
-def test_a_move_to_a_database_that_crashes_is_finished_by_the_same_command(
-    at: int, database: Database, tmp_path: Path
-) -> None:
-    admin = Postgres(database.url)
-    admin.script(f"create schema moved{at};\n")
-    admin.close()
-    target = f"{database.url}&options=-csearch_path%3Dmoved{at},public"
-    with closing(filled(SQLite(tmp_path / "store" / "holdfast.db"))) as source:
-        wanted = journal_hash(source.db)
-    environment = environment_of(tmp_path)
-    command = [sys.executable, "-c", WAITING, str(at), "store", "migrate", "--to", target]
-    with subprocess.Popen(
-        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as moving:
-        assert moving.stdout
-        assert moving.stdout.readline() == "now\n"
-        database.crash()
-        _, said = moving.communicate("go on\n", timeout=120)
-    assert (moving.returncode, "Traceback" in said) in ((0, False), (5, False), (69, False)), said
-    again = runner(tmp_path, tmp_path)("store", "migrate", "--to", target, HOLDFAST_HOME=environment["HOLDFAST_HOME"])
-    assert again.returncode == 0 or "already" in again.stderr, again.stderr
-    with closing(open_store(Postgres(target))) as moved:
-        assert journal_hash(moved.db) == wanted
 
 
 @pytest.mark.whole

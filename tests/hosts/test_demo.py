@@ -23,7 +23,7 @@ from holdfast.engine.tokens import passages
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.config import Config
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor
 from holdfast.model.files import FILE
 from holdfast.model.foreign_json import with_texts
@@ -139,12 +139,6 @@ def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
     assert lines["one"] == lines["same"]
     assert lines["one"] != lines["other"]
     assert len(lines["one"]) > 200
-
-
-@pytest.mark.whole
-def test_a_story_of_a_day_or_of_ten_years_is_not_told(tmp_path: Path) -> None:
-    for days in (1, 3_650):
-        refused(Invalid, build, tmp_path / "store", until=START, days=days, says="cannot be told")
 
 
 # ---- What is shipped ----

@@ -50,23 +50,6 @@ subprocess.run(["sh", "-c", script, "sh", place, store], check=True)
 from holdfast.hosts.cli.entry import main
 main()
 """
-# Run in a process none of whose files may grow: what it prints goes through pipes, for its output is a file too.
-NO_GROWTH = """
-import os, resource
-pipes = [os.pipe(), os.pipe()]
-if os.fork():
-    for number, (reading, writing) in enumerate(pipes, 1):
-        os.close(writing)
-        with os.fdopen(reading, "rb") as printed:
-            os.write(number, printed.read())
-    os._exit(0)
-for number, (_, writing) in enumerate(pipes, 1):
-    os.dup2(writing, number)
-    os.close(writing)
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-from holdfast.hosts.cli.entry import main
-main()
-"""
 # Run in a process that obeys modes, as root does not. Not even the folder can be written.
 MODES = """
 import ctypes
@@ -102,24 +85,23 @@ def environment_for(home: Path, store: Path) -> dict[str, str]:
     return own | {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(store)}
 
 
-@pytest.fixture(params=["full", "no growth", "read-only", "read-only modes"])
+@pytest.fixture(params=["full", "read-only", "read-only modes"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path, store: Path) -> Iterator[Disk]:
     """Yield a function that runs `holdfast` on a copy of the store on such a disk."""
     kind = request.param
     if kind in ("full", "read-only") and not CAN_MOUNT:
-        pytest.skip("this user may not mount; the limit on file sizes stands in")
+        pytest.skip("this user may not mount; tests/engine/test_durability.py limits the size of files")
     place = new_folder(tmp_path / "disk")
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
         environment = environment_for(own_home, place) | more
-        words, program = arguments, {"no growth": NO_GROWTH, "read-only modes": MODES}.get(kind, MOUNTED)
-        if program == MOUNTED:
+        if kind != "read-only modes":
             words = (FULL if kind == "full" else READ_ONLY, str(place), str(store), *arguments)
-        elif not (place / "holdfast.db").exists():
+            return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=MOUNTED)
+        if not (place / "holdfast.db").exists():
             shutil.copytree(store, place, dirs_exist_ok=True)
-            if program == MODES:
-                _set_modes(place, 0o400, 0o500)
-        return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=program)
+            _set_modes(place, 0o400, 0o500)
+        return preloaded(arguments, tmp_path / "work", environment, stdin.encode(), program=MODES)
 
     yield holdfast
     _set_modes(place, 0o600, 0o700)

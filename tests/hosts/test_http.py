@@ -25,7 +25,7 @@ from tests.hosts import toy
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import preloaded
 from tests.hosts.served import SERVE, Served
-from tests.hosts.test_mcp import INITIALIZE, META
+from tests.hosts.test_mcp import INITIALIZE
 from tests.hosts.toy import most_told
 from tests.rows import each, sampled
 
@@ -130,17 +130,6 @@ def test_what_is_too_long_or_broken_is_refused_and_does_no_harm(served: Served, 
     for broken in (b"nonsense", b"[]", b"[" * 5_000, b'{"jsonrpc": "1.0", "id": 3, "method": "ping"}', b""):
         assert served.post(broken, mcp_protocol_version=version).status == 400, broken
     assert served.ask("tools/list").status == 200
-
-
-def test_an_unknown_method_tool_or_version_is_an_error_of_the_protocol(served: Served) -> None:
-    complete = {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "x", "value": "y"}}
-    assert served.ask("completion/complete", complete).json["error"]["code"] == -32601
-    assert served.ask("no/such/method").json["error"]["code"] == -32601
-    assert served.ask("tools/call", {"name": "nope"}).json["error"]["code"] == -32602
-    other = {**META, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": other}}
-    reply = served.post(message, mcp_protocol_version="2031-01-01", mcp_method="tools/list")
-    assert (reply.status, reply.json["error"]["code"]) == (400, -32022)
 
 
 def test_the_token_is_made_once_and_is_for_its_owner_only(environment: dict[str, str], tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What tests of setting up share: a machine and an installation in a temporary folder."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ class Place:
     machine: Machine
     made: Installation
     store: Path
-    choices: dict[str, Any] = field(default_factory=dict)
 
     def plan(self, *names: str, **choices: Any) -> tuple[list[Planned], Choices]:
         chosen = Choices(clients=tuple(BY_NAME[name] for name in names), **choices)
@@ -45,12 +44,10 @@ class Place:
 
     def files(self) -> dict[str, bytes]:
         """Give every file of home and project."""
-        root = self.machine.home.parent
-        return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return {str(path): path.read_bytes() for path in self.machine.home.parent.rglob("*") if path.is_file()}
 
-    def folders(self) -> set[str]:
-        root = self.machine.home.parent
-        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir()}
+    def folders(self) -> set[Path]:
+        return {path for path in self.machine.home.parent.rglob("*") if path.is_dir()}
 
 
 @pytest.fixture

@@ -3,27 +3,12 @@
 import subprocess
 import sys
 
-from holdfast.hosts.setup.tomltext import put, value_at, without
+from holdfast.hosts.setup.tomltext import put, without
 from holdfast.model.errors import InvalidFile
 from tests.rows import each, refused
 
 PATH = ("mcp_servers", "ours")
 VALUE = {"command": "/a b/python", "args": ["-m", 'x"y'], "env": {"HOME_OF": "C:\\x"}, "approve": True}
-TEXTS = [
-    "",
-    "# mine\n",
-    '# mine\nmodel = "x" # why\n\n[mcp_servers.other]\ncommand = "y"\n# the end',
-    '[mcp_servers]\n[mcp_servers.other]\ncommand = "y"\n',
-    'model = "x"\r\n\r\n[a]\r\nb = 1\r\n',
-]
-
-
-@each("text", TEXTS)
-def test_a_table_goes_in_and_comes_out(text: str) -> None:
-    more = put(text, PATH, VALUE)
-    assert value_at(more, PATH) == VALUE
-    assert more.startswith(text)
-    assert without(more, PATH).rstrip() == text.rstrip()
 
 
 def test_what_stands_behind_it_stays_and_what_is_inside_goes() -> None:

@@ -298,20 +298,24 @@ def _refuted(turn: Turn) -> list[Sentence]:
     return [sentence for sentence in turn.reader.message(turn.said) if sentence.share("refuted") >= TAKEN_BACK]
 
 
-def is_proven(turn: Turn) -> bool:
-    """True if a failing check passed after a change in this turn, or the work was committed, and no check fails at its end."""
+def is_proven(turn: Turn, before: Turn | None = None) -> bool:
+    """True if a check that failed in this turn, or the one before, passed after a change, or the work was committed.
+
+    No check may fail at its end.
+    """
     work = Work(turn)
-    return bool(work.fixed or work.commits) and not work.broken
+    fixed = _fixed([*before.steps, *turn.steps]) if before else work.fixed
+    return bool(fixed or work.commits) and not work.broken
 
 
-def standing_of(claim: str, after: Turn) -> Literal["confirmed", "open", "refuted"]:
-    """Return what the next turn makes of a claim: refuted by an objection, confirmed by agreement or by evidence, else open."""
+def standing_of(claim: str, turn: Turn, after: Turn) -> Literal["confirmed", "open", "refuted"]:
+    """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open."""
     match objection(after.prompt, after.previous, after.reader):
         case "no":
             return "refuted"
         case "doubt":
             return "open"
-    agrees = _AGREES.match(after.prompt) or (is_proven(after) and words(claim) & words(after.said))
+    agrees = _AGREES.match(after.prompt) or (is_proven(after, turn) and words(claim) & words(after.said))
     return "confirmed" if agrees else "open"
 
 
