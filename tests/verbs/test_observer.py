@@ -52,8 +52,10 @@ def work(name: str = "s1") -> list[HookEvent]:
     return events_of(["fix it", edit, "Fixed the sum."], name=name)
 
 
-def stub_of(script: Any) -> Stub:
-    return of_type(Stub, script.request.getfixturevalue("stub"))
+def stub_of(script: Any, **given: Any) -> Stub:
+    stub = of_type(Stub, script.request.getfixturevalue("stub"))
+    vars(stub).update(given)
+    return stub
 
 
 def watch(script: Any, daily: int = DAY, api: str = "anthropic") -> None:
@@ -70,7 +72,7 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
 
 STEPS: dict[str, Step] = {
     "watch": lambda script, given: watch(script, **given),
-    "stub": lambda script, given: vars(stub_of(script)).update(given) or stub_of(script),
+    "stub": lambda script, given: stub_of(script, **given),
     "derive": lambda script, given: derived(script.memory, **given),
     "summarise": lambda script, given: summarise(
         script.memory, events_of(given.pop("trail"), given.pop("more")), **given
