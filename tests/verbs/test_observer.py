@@ -51,8 +51,10 @@ def work(name: str = "s1") -> list[HookEvent]:
     return events_of(["fix it", edit, "Fixed the sum."], name=name)
 
 
-def stub_of(script: Any) -> Stub:
-    return of_type(Stub, script.request.getfixturevalue("stub"))
+def stub_of(script: Any, **given: Any) -> Stub:
+    stub = of_type(Stub, script.request.getfixturevalue("stub"))
+    vars(stub).update(given)
+    return stub
 
 
 def watch(script: Any, daily: int = DAY, api: str = "anthropic") -> None:
@@ -67,14 +69,9 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
     return derive(memory, events_of(**trail), since=since, include_open=include_open)
 
 
-def stubbed(script: Any, given: Any) -> Stub:
-    vars(stub_of(script)).update(given)
-    return stub_of(script)
-
-
 STEPS: dict[str, Step] = {
     "watch": lambda script, given: watch(script, **given),
-    "stub": stubbed,
+    "stub": lambda script, given: stub_of(script, **given),
     "derive": lambda script, given: derived(script.memory, **given),
     "summarise": lambda script, given: summarise(
         script.memory, events_of(given.pop("trail"), given.pop("more")), **given

@@ -179,7 +179,7 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
         for claim in observe.claims_of(turn):
             standing = "open"
             if after and after.prompt:
-                standing = "refuted" if observe.takes_back(after) else observe.standing_of(claim.text, after)
+                standing = "refuted" if observe.takes_back(after) else observe.standing_of(claim.text, turn, after)
             if standing == "confirmed" or (standing == "open" and (claim.how != "wording" or observe.is_proven(turn))):
                 yield claim
 
