@@ -42,7 +42,8 @@ def scan(memory: Memory) -> list[Leak]:
     """Return every credential in the journal, other tables and files of hooks, once for each place."""
     leaks = dict.fromkeys(_secrets(memory))
     ids = {id_ for (where, id_), _, _ in leaks if where == "memory"}
-    titles = {id_: mask_secrets(record.title) for id_, record in memory.known(ids).items()}
+    known = memory.known(ids).values()
+    titles = {one.id: mask_secrets(_title(one.title, one.body, mask_secrets(one.body))) for one in known}
     return [
         Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
         for (where, id_), kind, text in leaks
@@ -126,13 +127,17 @@ def _places(memory: Memory) -> Iterator[tuple[str, str, Any]]:
 
 def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
     data, title, body = clean(dict(event.data)), event.data.get("title"), event.data.get("body")
-    taken = isinstance(title, str) and isinstance(body, str) and body.startswith(title.rstrip("…"))
-    if data != event.data and taken:
-        data["title"] = headline(str(data["body"]))  # it may end in the middle of a credential
+    if data != event.data and isinstance(title, str) and isinstance(body, str):
+        data["title"] = clean(_title(title, body, str(data["body"])))
     by = replace(event.by, name=clean(event.by.name), session=clean(event.by.session))
     about = clean(event.about) if event.verb in COUNTED else event.about
     changed = replace(event, about=about, by=by, data=data)
     return event if changed == event else changed
+
+
+def _title(title: str, body: str, masked: str) -> str:
+    """Return a title, taken from the masked text if it was taken from the text: it may end in the middle of a credential."""
+    return headline(masked) if body.startswith(title.rstrip("…")) else title
 
 
 def redactions(memory: Memory, ids: Iterable[str], reason: str) -> list[Event]:
