@@ -31,7 +31,7 @@ from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as search_for
 from holdfast.verbs.sessions import scars
 from holdfast.verbs.sessions import thread as threads
-from holdfast.verbs.sessions.analyze import activity, blind_spots, topics_of, wordings
+from holdfast.verbs.sessions.analyze import MOST_DAYS, activity, blind_spots, topics_of, wordings
 from holdfast.verbs.sessions.close import close, payload_file
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import contents_of, context, only_open
@@ -312,7 +312,7 @@ def explore(
     limit: int = 20,
 ) -> str:
     """Look around: near a memory, what comes next, lessons, sessions, scars by effect, health."""
-    return act("explore", view, call, id=about, days=max(1, days), limit=min(100, max(1, limit)))
+    return act("explore", view, call, id=about, days=min(MOST_DAYS, max(1, days)), limit=min(100, max(1, limit)))
 
 
 @surface.tool("Help", read_only=True)
