@@ -203,7 +203,8 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
 
     def worth(old: str) -> float:
         shared = known_words & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
-        return reader.relation(old, correction).get("conflict", 0.0) + NAMED * len(shared)
+        is_meant = shared or old not in shown  # a memory was shown earlier, and perhaps for something else
+        return reader.relation(old, correction).get("conflict", 0.0) + NAMED * len(shared) if is_meant else 0.0
 
     best = max(known, key=worth, default="")
     leans = is_elliptic(correction, best) and not _is_value(correction) and (best in said or worth(best) >= NAMED)
