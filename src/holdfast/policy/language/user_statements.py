@@ -16,6 +16,7 @@ Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
+REQUESTS = ("task", "question", "chat")
 NEAR = 3  # sentences of a prompt that answer what was said before
 DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, NAMED = 0.6, 0.6, 0.1, 0.65, 0.1, 0.2, 0.1
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
@@ -176,7 +177,8 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     best = kept[0]
     for shorter in parts[parts.index(best) + 1 :]:
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
-        objects = best.share("correction") >= REFUSED  # then what it says is worth keeping, also if that alone is not
+        # What an objection says instead is worth keeping, also if that alone is not.
+        objects = best.share("correction") >= REFUSED and shorter.share(*REQUESTS) < ASKS
         # "That's wrong" names neither a thing nor a value.
         named = _LEADING_NO.sub("", lead[0].text).strip(_EDGE) if lead else ""
         names = not needs_subject(named) and (len(words(named)) >= FEWEST_WORDS or _VALUE.search(named))
@@ -186,7 +188,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
     objects = best.share("correction") >= REFUSED
-    asks = bool(judged) and judged[0].share("task", "question", "chat") >= ASKS
+    asks = bool(judged) and judged[0].share(*REQUESTS) >= ASKS
     if asks and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
@@ -217,7 +219,7 @@ def _is_value(text: str) -> bool:
 
 def _unit(text: str, value: str) -> str:
     found = re.search(rf"{re.escape(value)}\s+([^\W\d]+)", text)
-    return found[1].lower() if found else ""
+    return found[1].lower() if found and words(found[1]) else ""
 
 
 def _shape(value: str) -> str:

@@ -298,7 +298,8 @@ def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list
     eraser, erasures = Eraser((*erased.texts, *only_there)), _erasures_of(memory, erased.ids)
     backups = list[Report]()
     for file in files:
-        found: Report = {"path": str(file), "holds": _holds(file, erased, eraser), "rewritten": False, "removed": False}
+        found: Report = {"path": str(file), "holds": _holds(file, erased, eraser)}
+        found |= {"rewritten": False, "removed": False, "problem": ""}
         if rewrite and found["holds"]:
             try:
                 backup.rewrite(file, lambda store: sweep_store(store, erasures, eraser))
