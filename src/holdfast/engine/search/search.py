@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from holdfast.engine.search import question as questions
@@ -59,7 +60,7 @@ class Question:
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A record that may answer, with its score by signal. `fit` is absolute, from 0 to 1."""
+    """A record that may answer, with its score by signal."""
 
     number: int
     words: float = 0.0
@@ -74,17 +75,19 @@ class Candidate:
     odds: float | None = None  # the log odds that it answers, by reading both; None: not read
     chance: float = 0.0  # probability that it answers the question
     base: float = field(init=False)  # the score of the record itself, from words and vectors
+    fit: float = field(
+        init=False
+    )  # how well it answers: the same for the same question and text, whatever else is stored
 
     def __post_init__(self) -> None:
-        self.base = sum(self._parts.values())
-
-    @property
-    def _parts(self) -> dict[str, float]:
-        """The score by signal; a signal that a record has not yet leaves its share to the others."""
-        known = (("words", WORDS, self.words), ("meaning", MEANING, self.meaning), ("tokens", TOKENS, self.tokens))
-        there = [(name, share, value) for name, share, value in known if value is not None]
-        total = sum([share for _, share, _ in there])
-        return {name: share / total * value for name, share, value in there}
+        # A signal that a record has not yet leaves its share to the others.
+        has_meaning, meaning = self.meaning is not None, self.meaning or 0.0
+        has_tokens, tokens = self.tokens is not None, self.tokens or 0.0
+        known = WORDS + MEANING * has_meaning + TOKENS * has_tokens
+        self.base = (WORDS * self.words + MEANING * meaning + TOKENS * tokens) / known
+        known = FIT_WORDS + FIT_MEANING * has_meaning + FIT_TOKENS * has_tokens
+        own = FIT_WORDS * self.coverage + FIT_MEANING * min(meaning, 1.0) + FIT_TOKENS * min(tokens, 1.0)
+        self.fit = own / known
 
     @property
     def score(self) -> float:
@@ -92,19 +95,19 @@ class Candidate:
         return self.base + self.lent + self.person + self.date + self.exact + self.read
 
     @property
-    def fit(self) -> float:
-        """How well it answers, from 0 to 1: the same for the same question and text, whatever else is stored."""
-        known = ((FIT_WORDS, self.coverage), (FIT_MEANING, self.meaning), (FIT_TOKENS, self.tokens))
-        there = [(share, min(value, 1.0)) for share, value in known if value is not None]
-        own = sum([share * value for share, value in there]) / sum([share for share, _ in there])
-        return min(1.0, own + FIT_DATE * self.date / DATE)
-
-    @property
     def why(self) -> dict[str, float]:
         """The score by signal."""
-        others = {"person": self.person, "date": self.date, "exact": self.exact, "read": self.read}
-        parts = self._parts | {"session": self.lent} | others
-        return {name: value for name, value in parts.items() if value}
+        known = (("words", WORDS, self.words), ("meaning", MEANING, self.meaning), ("tokens", TOKENS, self.tokens))
+        total = sum([share for _, share, value in known if value is not None])
+        parts = {name: share / total * value for name, share, value in known if value}
+        others = {
+            "session": self.lent,
+            "person": self.person,
+            "date": self.date,
+            "exact": self.exact,
+            "read": self.read,
+        }
+        return parts | {name: value for name, value in others.items() if value}
 
 
 def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozenset[str]]:
@@ -162,7 +165,7 @@ def search(
     under_way.consider(dict.fromkeys((*found.found, *islice(meant, most), *dated)) if few is None else few)
     under_way.lend()
     under_way.heed()
-    return sorted(under_way.candidates.values(), key=lambda one: -one.score), found
+    return sorted(under_way.candidates.values(), key=attrgetter("score"), reverse=True), found
 
 
 @dataclass(slots=True)
@@ -259,7 +262,8 @@ class _Search:
         if dates.months or dates.periods:
             self._place(self.candidates)
             for candidate in candidates:
-                candidate.date = DATE * dates.match(self.places[candidate.number].created_at)
+                share = dates.match(self.places[candidate.number].created_at)
+                candidate.date, candidate.fit = DATE * share, min(1.0, candidate.fit + FIT_DATE * share)
 
     def _place(self, numbers: Iterable[int]) -> None:
         if unknown := [number for number in numbers if number not in self.places]:

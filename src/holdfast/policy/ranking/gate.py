@@ -64,16 +64,15 @@ class Evidence:
 def chances(evidence: Evidence) -> list[float]:
     """Return the probability that each candidate answers the question; those that were not read count as the worst read."""
     weights, odds = WEIGHTS[evidence.basis], list(evidence.odds)
-    near = [_share(sum(weights[name] * value for name, value in each.items())) for each in features(evidence)]
+    near = [1 / (1 + math.exp(-_weighed(weights, each))) for each in features(evidence)]
     if not odds:
         return near
     odds += [min(odds)] * (len(near) - len(odds))
-    read = [_share(READ[0] + READ[1] * each) for each in odds]
-    return [chance * each for chance, each in zip(near, read, strict=True)]
+    return [chance / (1 + math.exp(-READ[0] - READ[1] * each)) for chance, each in zip(near, odds, strict=True)]
 
 
-def _share(odds: float) -> float:
-    return 1 / (1 + math.exp(-odds))
+def _weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
+    return sum([weight * features[name] for name, weight in weights.items()])
 
 
 def features(evidence: Evidence) -> list[dict[str, float]]:
@@ -100,7 +99,7 @@ def answered(evidence: Evidence) -> float:
     if evidence.basis == "read" or not top:
         return max(top[:1], default=0.0)
     best = of_the_best(evidence)
-    return max(*top, _share(sum(weight * best[name] for name, weight in ANSWERED[evidence.basis].items())))
+    return max(*top, 1 / (1 + math.exp(-_weighed(ANSWERED[evidence.basis], best))))
 
 
 def of_the_best(evidence: Evidence) -> dict[str, float]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from holdfast.engine.search.lexical import Words, fit
@@ -307,15 +308,14 @@ def search_for(
     )
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
-    _judge(asked, candidates, found)
     reader = memory.classifier if asked.question.encoded else None
     if reader and gate.answered(evidence_for(asked, candidates, found)) >= WORTH_READING:
         with suppress(EmbedderError):  # `doctor` reports a reader that does not load
             reader.load()
             _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
             read_leaders(memory, asked, reader, candidates, found.idf)
-            candidates.sort(key=lambda one: -one.score)
-            _judge(asked, candidates, found)
+            candidates.sort(key=attrgetter("score"), reverse=True)
+    _judge(asked, candidates, found)
     return candidates, found
 
 
