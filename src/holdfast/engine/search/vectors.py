@@ -23,6 +23,9 @@ _SQL = Queries(__file__)
 LARGE = 100_000
 # Passages read from the graph. Measured on a million: they contain 95 % of the true ten nearest; half as many, 90 %.
 FOLLOWED = 2_000
+# The width of one of the 16 levels that values of vectors of words are stored in: of 127 for 1, and nearly all are within
+# ±.35 of 1. Measured, the similarity of a question varies by .006 from that of exact values, among records by .07.
+LEVEL = 0.35 / 8 * 127
 MORE = 2  # factor on `first_look`: it expects passages, but here only the lower number of records is known
 
 
@@ -177,6 +180,12 @@ def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
     return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
 
 
+def packed(tokens: Any) -> bytes:
+    """Return vectors of words as stored: the level of each value, two in a byte."""
+    levels = np.clip(np.floor(tokens / LEVEL) + 8, 0, 15).astype(np.uint8)
+    return bytes((levels[:, ::2] << 4 | levels[:, 1::2]).tobytes())
+
+
 def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[int]) -> dict[int, float]:
     """Return the similarity of a question to the best passage of each record that has vectors of words."""
     # It is the weighted mean, over the question's words, of the cosine of the most similar word of the passage.
@@ -185,9 +194,11 @@ def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[in
     rows = [row for row in tokens_of(db, numbers) if row[1]]
     if not rows:
         return {}
-    stored = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.int8).reshape(-1, TOKEN_SIZE)
-    starts = np.cumsum([0, *(len(row[1]) // TOKEN_SIZE for row in rows[:-1])])
-    cosines = (tokens.astype(np.float32) / 127**2) @ stored.astype(np.float32).T
+    pairs = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint8).reshape(-1, TOKEN_SIZE // 2)
+    stored = np.empty((len(pairs), TOKEN_SIZE), dtype=np.float32)
+    stored[:, ::2], stored[:, 1::2] = pairs >> 4, pairs & 15
+    starts = np.cumsum([0, *(2 * len(row[1]) // TOKEN_SIZE for row in rows[:-1])])
+    cosines = (tokens.astype(np.float32) * (LEVEL / 127**2)) @ (stored - 7.5).T
     nearest = np.maximum.reduceat(cosines, starts, axis=1)
     means = (weights @ nearest) / max(float(weights.sum()), 1e-9)
     return _best(zip((row[0] for row in rows), means.tolist(), strict=True))

@@ -18,8 +18,8 @@ LARGEST = 4_000  # values per vector; larger vectors get no graph
 class Passage:
     """The vectors of a passage: sign bits for the first, rough comparison, float16 values for the exact one."""
 
-    # `tokens` has TOKEN_SIZE int8 values for each of its words, to rank the best records again; empty if there are
-    # none.
+    # `tokens` has TOKEN_SIZE values for each of its words, two in a byte (`engine.search.vectors.packed`), to rank the best
+    # records again; empty if there are none.
 
     number: int
     passage: int
@@ -29,7 +29,7 @@ class Passage:
     tokens: bytes = b""
 
 
-@view_of(2)
+@view_of(3)
 def vectors(db: Database, batch: Batch) -> None:
     """Delete the vectors of changed texts and of erased records, and queue records without vectors."""
     erased = [{"number": entry.number} for entry in batch.erased]

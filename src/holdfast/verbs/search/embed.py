@@ -17,7 +17,7 @@ from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
 BATCH = 32
-MOST_TOKENS = 128  # per passage: bounds a passage's vectors to 8 kB; measured, more of them rank no better
+MOST_TOKENS = 128  # per passage: bounds a passage's vectors to 4 kB; measured, more of them rank no better
 PATIENCE = 0.3  # seconds: about what one batch takes
 log = logging.getLogger(__name__)
 
@@ -134,7 +134,13 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     _check(memory)  # before and after the work: an endpoint's vector size is known only from a response
     import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
 
-    from holdfast.engine.search.vectors import code_of  # noqa: PLC0415
+    from holdfast.engine.search.vectors import code_of, packed  # noqa: PLC0415
+
+    def kept(encoded: Encoded) -> bytes:
+        """Return the vectors of a passage's words; of a long passage, only of those that count most."""
+        if encoded.tokens is None or len(encoded.tokens) <= MOST_TOKENS:
+            return b"" if encoded.tokens is None else packed(encoded.tokens)
+        return packed(encoded.tokens[np.sort(np.argpartition(encoded.weights, -MOST_TOKENS)[-MOST_TOKENS:])])
 
     made = embedder.embed([text for _, _, text in texts])
     _check(memory)
@@ -147,7 +153,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
             fingerprint=records.fingerprint(found[number]),
             code=codes[row].tobytes(),
             vector=halves[row].tobytes(),
-            tokens=_kept_tokens(made[row]),
+            tokens=kept(made[row]),
         )
         for row, (number, place, _) in enumerate(texts)
     ]
@@ -158,18 +164,6 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         current = records.by_numbers(memory.store, numbers)
         same = [number for number in numbers if number not in current or current[number].head == found[number].head]
         vectors.store(memory.store, same, [row for row in rows if row.number in same])
-
-
-def _kept_tokens(encoded: Encoded) -> bytes:
-    """Return the vectors of a passage's words; of a long passage, only of those that count most."""
-    if encoded.tokens is None:
-        return b""
-    import numpy as np  # noqa: PLC0415
-
-    kept = encoded.tokens
-    if len(kept) > MOST_TOKENS:
-        kept = kept[np.sort(np.argpartition(encoded.weights, -MOST_TOKENS)[-MOST_TOKENS:])]
-    return bytes(np.ascontiguousarray(kept).tobytes())
 
 
 def _check(memory: Memory) -> None:
