@@ -232,15 +232,11 @@ def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSIN
     known = tool.schema["properties"]
     named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
     named |= {name: value for name, value in arguments.items() if name in known}
-    values = {
-        name: converted(known[name], value) for name, value in named.items() if name in known and value is not None
-    }
+    given = ((name, value) for name, value in named.items() if name in known and value is not None)
+    values = {name: converted(known[name], value) for name, value in given}
     if problems := list(problems_of(tool.schema, values, missing)):
-        message, hint = (
-            f"Validation failed: invalid arguments for {tool.name}.",
-            "Correct the arguments and call again.",
-        )
-        raise Invalid(message, hint=hint, problems=problems)
+        message = f"Validation failed: invalid arguments for {tool.name}."
+        raise Invalid(message, hint="Correct the arguments and call again.", problems=problems)
     defaults = {name: schema["default"] for name, schema in known.items() if "default" in schema}
     return {parameter_name(name): value for name, value in (defaults | values).items()}
 
@@ -266,9 +262,8 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
         return [converted(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
     if isinstance(value, dict):
         known = schema.get("properties", {})
-        return {
-            name: converted(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None
-        }
+        given = {name: item for name, item in value.items() if item is not None}
+        return {name: converted(known.get(name, {}), item, depth + 1) for name, item in given.items()}
     return value
 
 

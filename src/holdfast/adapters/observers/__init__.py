@@ -88,12 +88,9 @@ class OpenAIObserver:
             return observer.Unreachable(said="The endpoint answered without a choice.")
         if refusal or choice.get("finish_reason") == "content_filter":
             return observer.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
-        is_text = isinstance(text, str)
-        return (
-            observer.Answered(text=text, tokens=tokens)
-            if is_text
-            else observer.Unreachable(said="The answer is not text.")
-        )
+        if not isinstance(text, str):
+            return observer.Unreachable(said="The answer is not text.")
+        return observer.Answered(text=text, tokens=tokens)
 
 
 class ClaudeObserver:

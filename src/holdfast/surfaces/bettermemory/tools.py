@@ -73,29 +73,20 @@ def feedback_of(memory: Memory) -> SessionFeedback:
 
 def next_turn(memory: Memory) -> Memory:
     """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
-    session, due = memory.actor.session, feedback_of(memory).next_turn(memory.clock.now())
-    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": session}
-    if events := [memory.event("used", shown_.id, data={**data, "token": shown_.token}) for shown_ in due]:
+    due = feedback_of(memory).next_turn(memory.clock.now())
+    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": memory.actor.session}
+    if events := [memory.event("used", shown.id, data={**data, "token": shown.token}) for shown in due]:
         memory.note([replace(event, by=RULE) for event in events])
     return memory
 
 
-def shown(memory: Memory, record_id: str) -> str:
-    """Record that a record was returned; return the token of that result."""
-    return feedback_of(memory).show(record_id, memory.clock.tick(), memory.clock.now())
-
-
-def mute(memory: Memory, scope: str) -> list[str]:
-    """Exclude a scope from the results of this session; return all excluded scopes."""
-    muted = feedback_of(memory).muted
-    muted |= dict.fromkeys(check_scopes((scope,)))
-    return list(muted)
-
-
-def unmute(memory: Memory, scope: str) -> list[str]:
-    """Include a scope again; return the scopes still excluded."""
-    muted = feedback_of(memory).muted
-    muted.pop(check_scopes((scope,))[0], None)
+def mute(memory: Memory, scope: str, on: bool) -> list[str]:
+    """Exclude a scope from the results of this session, or include it again; return all excluded scopes."""
+    muted, (name,) = feedback_of(memory).muted, check_scopes((scope,))
+    if on:
+        muted[name] = None
+    else:
+        muted.pop(name, None)
     return list(muted)
 
 
@@ -143,7 +134,12 @@ def search(
             now = staleness_of(memory, hit.record)
             more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
             more["staleness_verdict"] = now.verdict
-        about = {"hit": hit, "terms": _terms(query, hit.record), "token": shown(memory, hit.record.id), "more": more}
+        about = {
+            "hit": hit,
+            "terms": _terms(query, hit.record),
+            "token": feedback_of(memory).show(hit.record.id, memory.clock),
+            "more": more,
+        }
         rows.append((hit.record, stale[hit.record.id], about))
     return rows
 
@@ -152,7 +148,7 @@ def show(memory: Memory, id_: str) -> tuple[Any, ...]:
     """Return one memory and its staleness."""
     record = in_use(memory, id_)
     note_reading(memory, [record.id])
-    return record, staleness_of(memory, record), {"token": shown(memory, record.id)}
+    return record, staleness_of(memory, record), {"token": feedback_of(memory).show(record.id, memory.clock)}
 
 
 def save(memory: Memory, **args: Any) -> Plain:
@@ -200,17 +196,15 @@ def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[s
     refusal = admit.explain(outcome, REMEDIES[SYSTEM])
     match outcome:
         case admit.Transient(markers=markers):
-            around = [_around(text, marker) for marker in markers]
+            around = [{"marker": marker} for marker in markers]
+            for each in around if text else ():
+                place = max(0, text.lower().find(each["marker"]))
+                snippet = text[max(0, place - AROUND) : place + len(each["marker"]) + AROUND]
+                each["snippet"] = " ".join(snippet.split())
             return {"status": "transient_warning", "markers": around, "hint": refusal.hint}
         case admit.SecretFound():
             raise Invalid(refusal.reason, hint=refusal.hint)
     return {"status": refusal.code, **shaped(REFUSED[type(outcome)], outcome), "hint": refusal.hint}
-
-
-def _around(text: str, marker: str) -> dict[str, str]:
-    place = max(0, text.lower().find(marker))
-    snippet = " ".join(text[max(0, place - AROUND) : place + len(marker) + AROUND].split())
-    return {"marker": marker, "snippet": snippet} if text else {"marker": marker}
 
 
 def verify(memory: Memory, id_: str, note: str = "", **verified: Any) -> Record:
