@@ -70,11 +70,15 @@ GUIDANCE = {"medium": ": check before you rely on it", "low": ": these only may 
 def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
     """Format the results of a recall: a few lines per hit, more for the first and for strong ones."""
     gated, near = recalled.gated, recalled.closest
+    quarantined = [
+        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast review"
+        for hit in recalled.held
+    ]
     if not recalled.hits:
         more = f" {gated} weak matches were left out; mode=exploratory includes more." if gated else ""
         closest = near and f"Closest, probably not about it: {line(near)}"
         lines = filled(f"No memory fits this question.{more}", closest)
-        return "\n".join([*lines, *quarantined_lines(recalled), *recalled.notes])
+        return "\n".join([*lines, *quarantined, *recalled.notes])
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
     remarks = filled(
@@ -91,17 +95,9 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     items = [
         *(_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)),
         *(f"related ({one.relation} {short(one.source)}): {line(one.record)}" for one in recalled.related),
-        *quarantined_lines(recalled),
+        *quarantined,
     ]
     return within(budget, [head], items, "raise budget", tail)
-
-
-def quarantined_lines(recalled: Recalled) -> list[str]:
-    """Format matches that are quarantined, one line each."""
-    return [
-        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast review"
-        for hit in recalled.held
-    ]
 
 
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
