@@ -123,9 +123,7 @@ class HoldfastStore(base.BaseStore):
             asked *= WIDER
 
     def _under(self, prefix: Namespace) -> Iterator[Record]:
-        for record in keyed.under(self._memory, SYSTEM, prefix):
-            if self._is_under(record, prefix):
-                yield record
+        return (each for each in keyed.under(self._memory, SYSTEM, prefix) if self._is_under(each, prefix))
 
     def _is_under(self, record: Record, prefix: Namespace) -> bool:
         namespace = keyed.key_of(record, SYSTEM)[:-1]

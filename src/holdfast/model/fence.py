@@ -102,7 +102,8 @@ def _harmless(seen: str) -> str:
 def _markers(text: str) -> Iterator[tuple[int, str]]:
     """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
     # What the text looks like: one alphabet, no case, no accents, nothing invisible; and where each character is in it.
-    look, places = text.lower().replace("\\", "/"), range(len(text))
+    look = text.lower().replace("\\", "/")
+    places: Sequence[int] = range(len(text))
     if not text.isascii() or _ASCII.search(text):
         looks = [_looks_like(char) for char in text]
         look, places = "".join(looks), [place for place, seen in enumerate(looks) for _ in seen]

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
-from holdfast.model.foreign_json import parse_json, with_texts
+from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.patterns import tables
 from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, check_arguments, problems_of, schema_of
@@ -280,10 +280,7 @@ def _not_loaded(*_: Any, **__: Any) -> Any:
 def _parsed(value: str, kind: Any) -> Any:
     """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
     wanted = tuple(type_ for name in (kind if isinstance(kind, list) else [kind]) for type_ in _TYPES.get(name, ()))
-    try:
-        read = parse_json(value.strip().lower() if bool in wanted else value)
-    except ValueError:
-        return value
+    read = json_or_none(value.strip().lower() if bool in wanted else value)
     return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from holdfast import __version__
 from holdfast.engine.views import records, usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
+from holdfast.model.event import Event
 from holdfast.model.ids import days_between, parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
@@ -311,7 +312,7 @@ def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
     store, session = memory.store, memory.actor.session
     shown = {impression.id for impression in usage.shown(store, session)}
     answered = {use.id for use in usage.uses(store, session=session) if not use.observed}
-    events = []
+    events = list[Event]()
 
     def use(reflection: Answer) -> Record:
         if problem := problem_with_reflection(reflection.decision, reflection.evidence):
