@@ -59,25 +59,21 @@ LONG_WORDS = 500  # words from which an ambient memory is too long for backgroun
 
 
 def memory_for(call: Call, arguments: Mapping[str, Any]) -> Memory:
-    """Begin a call; results that receive feedback in it are dropped first: nothing has to be inferred for them."""
+    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
     memory = call.memory
-    for id_ in arguments.get("memory_ids") or ():
-        feedback_of(memory).impressions.pop(find(memory, id_).record.id, None)
-    return next_turn(memory)
+    feedback = feedback_of(memory)
+    for id_ in arguments.get("memory_ids") or ():  # what gets its feedback in this call: nothing has to be inferred
+        feedback.impressions.pop(find(memory, id_).record.id, None)
+    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": memory.actor.session}
+    due = feedback.next_turn(memory.clock.now())
+    if events := [memory.event("used", shown.id, data={**data, "token": shown.token}) for shown in due]:
+        memory.note([replace(event, by=RULE) for event in events])
+    return memory
 
 
 def feedback_of(memory: Memory) -> SessionFeedback:
     """Return the feedback state of the session this memory acts in."""
     return memory.feedback.setdefault(memory.actor.session, SessionFeedback())
-
-
-def next_turn(memory: Memory) -> Memory:
-    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
-    due = feedback_of(memory).next_turn(memory.clock.now())
-    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": memory.actor.session}
-    if events := [memory.event("used", shown.id, data={**data, "token": shown.token}) for shown in due]:
-        memory.note([replace(event, by=RULE) for event in events])
-    return memory
 
 
 def mute(memory: Memory, scope: str, on: bool) -> list[str]:
@@ -134,12 +130,8 @@ def search(
             now = staleness_of(memory, hit.record)
             more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
             more["staleness_verdict"] = now.verdict
-        about = {
-            "hit": hit,
-            "terms": _terms(query, hit.record),
-            "token": feedback_of(memory).show(hit.record.id, memory.clock),
-            "more": more,
-        }
+        token = feedback_of(memory).show(hit.record.id, memory.clock)
+        about = {"hit": hit, "terms": _terms(query, hit.record), "token": token, "more": more}
         rows.append((hit.record, stale[hit.record.id], about))
     return rows
 
@@ -250,17 +242,12 @@ def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> 
 
 def overview(memory: Memory, auto_scope: bool) -> Plain:
     """Count memories by scope, and what there is to curate."""
-    request = _query(memory, auto_scope)
-    counts: Plain = {"scopes": list_scopes(memory, everywhere=request.everywhere), "todo": chores(memory)}
+    request, found = _query(memory, auto_scope), _collected(memory, 30, (memory.project, GLOBAL))
+    # `drifted` is None if git could not be asked.
+    sizes = {name: None if found[name] is None else len(found[name]) for name in ("cold", "dead", "drifted")}
+    counts: Plain = {"scopes": list_scopes(memory, everywhere=request.everywhere), "todo": found["checks"] | sizes}
     total = browse(memory, replace(request, limit=1)).total
     return {**counts, "total": total, "muted": list(feedback_of(memory).muted)}
-
-
-def chores(memory: Memory) -> Plain:
-    """Count what there is to curate in this project and everywhere; `drifted` is None if git could not be asked."""
-    found = _collected(memory, 30, (memory.project, GLOBAL))
-    sizes = {name: None if found[name] is None else len(found[name]) for name in ("cold", "dead", "drifted")}
-    return {**found["checks"], **sizes}
 
 
 def curated(memory: Memory, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:
