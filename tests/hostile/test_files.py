@@ -22,7 +22,7 @@ from holdfast.hosts.web.pages.record import cited_by
 from holdfast.model import files
 from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.record import Draft
-from holdfast.policy.admission.sharing import own
+from holdfast.policy.admission.sharing import OWN
 from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
@@ -176,7 +176,7 @@ def test_a_memory_file_that_becomes_a_link_is_not_read(
     replica = MarkdownFolder(folder, tmp_path / "states")
     with monkeypatch.context() as patched:
         patched.setattr(os, "scandir", exchanging)
-        done = sync(memory, replica, own())
+        done = sync(memory, replica, OWN)
     replica.close()
     assert done.came == 0
     assert SECRET not in str(list(memory.store.journal()))

@@ -2,7 +2,7 @@
 
 from holdfast.model.record import Record
 from holdfast.policy.freshness import anchors_in
-from holdfast.surfaces.bettermemory.staleness import anchors_of, checked, cited_paths, verdict, verified_parts
+from holdfast.surfaces.bettermemory.staleness import Staleness, Status, anchors_of, checked, cited_paths, verified_parts
 from tests.rows import examples
 
 NOW = "2026-09-21T00:00:00.000Z"
@@ -22,9 +22,9 @@ def test_a_check_is_stale_after_thirty_days(verified: str, status: str) -> None:
 
 @examples
 def test_not_having_asked_is_not_the_same_as_nothing_found(
-    status: str, missing: int, commits: int | None, expected: str
+    status: Status, missing: int, commits: int | None, expected: str
 ) -> None:
-    assert verdict(status, missing=missing, commits=commits) == expected  # type: ignore[arg-type]
+    assert Staleness(status=status, missing=("gone.py",) * missing, commits=commits).verdict == expected
 
 
 @examples

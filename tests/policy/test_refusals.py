@@ -1,6 +1,5 @@
 """Every refusal has a code, a reason and a hint, and a hint names only what the host can do."""
 
-from dataclasses import replace
 from typing import get_args
 
 from holdfast.model.record import Record
@@ -9,17 +8,17 @@ from holdfast.policy.admission.admit import Refused, Remedies, Similar, explain,
 from tests.rows import each, missing
 
 OLD = Similar(record=Record(id="01X", title="Deploys run on {Fridays}.", reason="they moved."), similarity=0.9)
-HOST = Remedies(
-    revise="edit {id}",
-    restore="undo {id}",
-    force="--force",
-    transient="--transient",
-    add_scope="--scope {scope}",
-    any_scope="--any-scope",
-    redact="--redact",
-    approve="yes {id}",
-    reject="no {id}",
-)
+HOST: Remedies = {
+    "revise": "edit {id}",
+    "restore": "undo {id}",
+    "force": "--force",
+    "transient": "--transient",
+    "add_scope": "--scope {scope}",
+    "any_scope": "--any-scope",
+    "redact": "--redact",
+    "approve": "yes {id}",
+    "reject": "no {id}",
+}
 # A refusal, its code, what its reason names, and the ways out of a host that has every one.
 CASES: list[tuple[Refused, str, tuple[str, ...], tuple[str, ...]]] = [
     (admit.Duplicate(matches=(OLD,)), "duplicate", (OLD.record.title, "(01X)"), ("edit 01X", "--force")),
@@ -44,5 +43,5 @@ def test_every_refusal_is_in_the_table_and_only_what_the_host_has_is_a_way_out()
     assert {type(refused) for refused, *_ in CASES} == set(get_args(Refused))
     twice = admit.Duplicate(matches=(OLD,))
     assert explain(twice, HOST).hint == "Change that one with edit 01X, or save this one too with --force."
-    assert explain(twice, replace(HOST, revise="")).hint == "Save this one too with --force."
+    assert explain(twice, {**HOST, "revise": ""}).hint == "Save this one too with --force."
     assert explain_pending("01X", HOST) == "Approve it with yes 01X, or reject it with no 01X."

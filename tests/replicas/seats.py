@@ -18,7 +18,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.admission.sharing import Sharing, own, with_team
+from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, keep, make_memory, new_file, recorded
@@ -238,6 +238,6 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
     shared = folder / "memories"
     if kind != "folder":
         memory = memory.acting_on(f"example.org/{name}/shop")
-    sharing = own() if kind == "folder" else with_team(memory.project)
+    sharing = OWN if kind == "folder" else with_team(memory.project)
     implied: dict[str, Any] = {} if kind == "folder" else {"name": "repository", "implied": sharing.implied}
     return Seat(memory, MarkdownFolder(shared, states, **implied), sharing, shared, time)

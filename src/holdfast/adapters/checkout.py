@@ -68,6 +68,7 @@ class GitCheckout(Checkout):
         return self._remote_url or str(self._root)
 
     def doubt(self) -> str:
+        """Return why the address of the remote is no identity; "" if it is one, or is no address of a network."""
         if self._name or self._remote or not is_network_address(self._remote_url):
             return ""
         address = without_userinfo(self._remote_url)

@@ -56,10 +56,12 @@ def open_memory(
     actor, clock = Actor(kind=kind, name=config.agent or _user(folder), session=config.session), Clock()
     if last := store.last_id():
         clock.observe(last)
+    named = config.project if settings.named else ""
+    checkout = checkout_of(folder, name=named, known=home / "checkouts.json")
     memory = Memory(
         store=store,
         config=config,
-        checkout=checkout_of(folder, name=config.project if settings.named else "", known=home / "checkouts.json"),
+        checkout=checkout,
         embedder=embedder_of(config),
         classifier=LocalClassifier(),
         observing=lambda: observing_of(config, home),
@@ -71,8 +73,8 @@ def open_memory(
         apart=apart,
         host=Host(name=platform.node(), pid=os.getpid(), parent=process, session=session, is_alive=is_alive),
     )
-    notices = [apart, "" if config.project else memory.checkout.doubt()]
-    if any(each.certain for each in memory.checkout.earlier()):
+    notices = [apart, "" if config.project else checkout.doubt()]
+    if any(each.certain for each in checkout.earlier()):
         from holdfast.verbs.records.project import follow_address
 
         notices.append(follow_address(memory))

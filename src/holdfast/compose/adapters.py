@@ -14,7 +14,7 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.files import FOLDER
 from holdfast.model.ports import Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
-from holdfast.policy.admission.sharing import Sharing, own, with_team
+from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.memory import Memory
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
-        return MarkdownFolder(home / "markdown", home / "replicas"), own()
+        return MarkdownFolder(home / "markdown", home / "replicas"), OWN
     repository, place = Repository(cwd), memory.checkout.top() / FOLDER / "memories"
     repository.check_inside(place)
     return MarkdownFolder(place, home / "replicas", name=name, implied=team.implied, repository=repository), team
@@ -80,7 +80,7 @@ def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica
     """Return a folder of markdown files at any path; a repository's folder implies the project of its memories."""
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
-    sharing = with_team(memory.project) if folder.absolute().parts[-2:] == (FOLDER, "memories") else own()
+    sharing = with_team(memory.project) if folder.absolute().parts[-2:] == (FOLDER, "memories") else OWN
     return MarkdownFolder(folder, states, implied=sharing.implied), sharing
 
 

@@ -113,15 +113,17 @@ class HoldfastStore(base.BaseStore):
             question = Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True)
             hits = recall(memory, question, surface=False).hits
             found = [hit for hit in hits if hit.score > 0 and self._is_under(hit.record, op.namespace_prefix)]
-            found = [hit for hit in found if _own(hit.record).get("indexed", True) and _matches(hit.record, op.filter)]
+            found = [
+                hit
+                for hit in found
+                if keyed.own(hit.record, SYSTEM).get("indexed", True) and _matches(hit.record, op.filter)
+            ]
             if len(found) >= wanted or len(hits) < asked:
                 return [base.SearchItem(**_item(hit.record), score=hit.score) for hit in found[op.offset : wanted]]
             asked *= WIDER
 
     def _under(self, prefix: Namespace) -> Iterator[Record]:
-        for record in keyed.under(self._memory, SYSTEM, prefix):
-            if self._is_under(record, prefix):
-                yield record
+        return (each for each in keyed.under(self._memory, SYSTEM, prefix) if self._is_under(each, prefix))
 
     def _is_under(self, record: Record, prefix: Namespace) -> bool:
         namespace = keyed.key_of(record, SYSTEM)[:-1]
@@ -132,12 +134,7 @@ class HoldfastStore(base.BaseStore):
 def _item(record: Record) -> dict[str, Any]:
     *namespace, key = keyed.key_of(record, SYSTEM)
     times = {name: datetime.fromisoformat(getattr(record, name)) for name in ("created_at", "updated_at")}
-    return {"namespace": tuple(namespace), "key": key, "value": dict(_own(record)["value"]), **times}
-
-
-def _own(record: Record) -> Mapping[str, Any]:
-    own = record.extra.get(SYSTEM)
-    return own if isinstance(own, Mapping) else {}
+    return {"namespace": tuple(namespace), "key": key, "value": dict(keyed.own(record, SYSTEM)["value"]), **times}
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +160,7 @@ def _lines(value: Any, path: str = "") -> Iterator[str]:
 
 
 def _matches(record: Record, wanted: Mapping[str, Any] | None) -> bool:
-    value = _own(record).get("value", {})
+    value = keyed.own(record, SYSTEM).get("value", {})
     return all(_is_equal(value.get(name), expected) for name, expected in (wanted or {}).items())
 
 

@@ -117,22 +117,19 @@ def snapshot_from_json(value: Any) -> CodeSnapshot | None:
     marks = value.get("marks") if isinstance(value, Mapping) else None
     if not isinstance(marks, Mapping):
         return None
-    parsed = {str(anchor): mark for anchor, fields in marks.items() if (mark := _mark_from_json(fields))}
+    parsed = dict[str, CodeMark]()
+    for anchor, part in marks.items():
+        if isinstance(part, Mapping):
+            said = {name: part[name] for name in ("blob", "hash", "value") if isinstance(part.get(name), str)}
+            places = {name: part[name] for name in ("size", "first", "last") if isinstance(part.get(name), int)}
+            there = part.get("there", True)
+            parsed[str(anchor)] = CodeMark(there=there if isinstance(there, bool) else None, **said, **places)
     commit = value.get("commit")
     return CodeSnapshot(commit=commit if isinstance(commit, str) else "", marks=parsed)
 
 
 def _path(text: str) -> str:
     return text.strip().replace("\\", "/").removeprefix("./")
-
-
-def _mark_from_json(value: Any) -> CodeMark | None:
-    if not isinstance(value, Mapping):
-        return None
-    texts = {name: value[name] for name in ("blob", "hash", "value") if isinstance(value.get(name), str)}
-    places = {name: value[name] for name in ("size", "first", "last") if isinstance(value.get(name), int)}
-    there = value.get("there", True)
-    return CodeMark(there=there if isinstance(there, bool) else None, **texts, **places)
 
 
 # `exists`: a place that is only named is still there, which says nothing about its content. `unverified`: no content was

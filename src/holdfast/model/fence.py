@@ -1,6 +1,6 @@
 """Make stored text harmless: no part of it can pass for a client's tag, a chat template's token or our own fence.
 
-`_markers` finds what looks like one, in one pass over the text as it looks (`_look`), by the tables below and in `fence.txt`.
+`_markers` finds what looks like one, in one pass over the text as it looks, by the tables below and in `fence.txt`.
 Names of HTML elements and type arguments stay; of every other tag `<` becomes `&lt;` and `[` becomes `&#91;`, and a line that
 opens a turn of a chat gets `| ` before it.
 """
@@ -101,7 +101,12 @@ def _harmless(seen: str) -> str:
 
 def _markers(text: str) -> Iterator[tuple[int, str]]:
     """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
-    look, places = _look(text)
+    # What the text looks like: one alphabet, no case, no accents, nothing invisible; and where each character is in it.
+    look = text.lower().replace("\\", "/")
+    places: Sequence[int] = range(len(text))
+    if not text.isascii() or _ASCII.search(text):
+        looks = [_looks_like(char) for char in text]
+        look, places = "".join(looks), [place for place, seen in enumerate(looks) for _ in seen]
     tags = (match for match in _TAG.finditer(look) if _is_marker(text, places, match))
     markers = [(places[match.start()], "&lt;") for match in tags]
     markers += [(places[match.start()], "&#91;") for match in _SQUARE.finditer(look)]
@@ -110,14 +115,6 @@ def _markers(text: str) -> Iterator[tuple[int, str]]:
         if match["capital"] is None or next(filter(str.isalpha, text[start : start + 20]), "").isupper():
             markers.append((start, "| "))
     yield from sorted(markers)
-
-
-def _look(text: str) -> tuple[str, Sequence[int]]:
-    """Return what a text looks like (one alphabet, no case, no accents, nothing invisible), and where each character is in it."""
-    if text.isascii() and not _ASCII.search(text):
-        return text.lower().replace("\\", "/"), range(len(text))
-    looks = [_looks_like(char) for char in text]
-    return "".join(looks), [place for place, look in enumerate(looks) for _ in look]
 
 
 @lru_cache(maxsize=8192)

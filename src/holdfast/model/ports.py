@@ -120,10 +120,6 @@ class Checkout(Protocol):
         """Return the address of the remote, else the path; "" if it is not known."""
         return ""
 
-    def doubt(self) -> str:
-        """Return why the address of the remote is no identity; "" if it is one, or is no address of a network."""
-        return ""
-
     def note_project(self, project: str) -> None:
         """Note that memories of this checkout are saved as `project`."""
         return  # without it the method would be abstract

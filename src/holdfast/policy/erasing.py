@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.model.event import Json
-from holdfast.model.foreign_json import parse_json, texts_in
+from holdfast.model.foreign_json import json_or_none, texts_in
 
 MASK = "[erased]"
 RUN = 48  # characters in common that are not a coincidence
@@ -38,11 +38,8 @@ def signs_in(payloads: Iterable[Json]) -> frozenset[str]:
 
 def resembles(content: str, signs: Iterable[str]) -> bool:
     """True if a file, JSON or text, contains one of the signatures, however it was escaped, fenced or wrapped."""
-    try:
-        plain = "\n".join(texts_in(parse_json(content)))
-    except (ValueError, RecursionError):
-        plain = content
-    letters = _letters(plain)
+    value = json_or_none(content)
+    letters = _letters(content if value is None else "\n".join(texts_in(value)))
     return any(sign in letters for sign in signs)
 
 

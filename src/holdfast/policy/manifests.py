@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none
 from holdfast.model.patterns import patterns_of
 
 # Files to read, most telling first.
@@ -64,12 +64,7 @@ def _code(command: str) -> str:
 
 
 def _scripts(text: str, runner: str) -> Iterator[str]:
-    try:
-        manifest: Any = parse_json(text)
-    except ValueError:
-        return
-    scripts = manifest.get("scripts") if isinstance(manifest, Mapping) else None
-    for script, command in scripts.items() if isinstance(scripts, Mapping) else ():
+    for script, command in _table(json_or_none(text), "scripts").items():
         if isinstance(command, str) and not script.startswith(("pre", "post")):
             call = f"{runner} {script}" if script in ("test", "start") else f"{runner} run {script}"
             yield f"`{call}`: {_code(command[:LONGEST_COMMAND])}"

@@ -52,7 +52,13 @@ def pages_of(
         own |= {"line": partial(line, reader=reader), "unanswered": partial(unanswered, reader=reader)}
         environment.filters |= {**_FILTERS, **own, **filters}
         environment.globals |= {"reader": reader}
-        return getattr(environment.from_string(_needed(name, macros_in(folder))).module, name)  # type: ignore[no-any-return]
+        sources, needed, new = macros_in(folder), set[str](), {name}
+        while new:  # the macros that those call
+            needed |= new
+            new = {word for one in new for word in re.findall(r"(\w+)\(", sources[one]) if word in sources} - needed
+        text = "\n".join(source for one, source in sources.items() if one in needed)
+        text = re.sub(r"^([◦⋯⏎⇥]) ?", lambda sign: _SIGNS[sign[1]], text, flags=re.MULTILINE)
+        return getattr(environment.from_string(text).module, name)  # type: ignore[no-any-return]
 
     def page(name: str, /, *value: Any, reader: Reader = MODEL, **values: Any) -> str:
         text = str(macro(name, reader)(*value, **values)).strip("\n")
@@ -66,15 +72,6 @@ def pages_of(
 def macros_in(folder: Path) -> dict[str, str]:
     """Return the sources of the macros in a folder's pages.txt, by their names."""
     return {found[1]: found[0] for found in _MACRO.finditer((folder / FILE).read_text(encoding="utf-8"))}
-
-
-def _needed(name: str, sources: Mapping[str, str]) -> str:
-    needed, new = set[str](), {name}
-    while new:
-        needed |= new
-        new = {word for one in new for word in re.findall(r"(\w+)\(", sources[one]) if word in sources} - needed
-    text = "\n".join(source for one, source in sources.items() if one in needed)
-    return re.sub(r"^([◦⋯⏎⇥]) ?", lambda sign: _SIGNS[sign[1]], text, flags=re.MULTILINE)
 
 
 def fitted(text: str, budget: int) -> str:

@@ -35,7 +35,7 @@ class Reader:
 _WORDS = {name: dict(rows) for name, rows in tables(__file__).items()}
 WORDS_OF_PERSON = _WORDS.pop("reader person")
 MODEL = Reader(words=_WORDS.pop("reader model"))
-REMEDIES = {name: Remedies(**words) for name, words in _WORDS.items()}  # by host or surface
+REMEDIES: Mapping[str, Remedies] = _WORDS  # by host or surface
 
 
 def content(record: Record) -> str:

@@ -40,9 +40,8 @@ def _property(parameter: Parameter, *, brief: bool) -> Schema:
         "default": parameter.default if parameter.default is not REQUIRED else None,  # an empty one is of no use
     }
     said = {name: value for name, value in described.items() if value or (name == "minimum" and value is not None)}
-    typed: Schema = {
-        "type": "object" if get_origin(parameter.item) in (dict, Mapping) else TYPES.get(parameter.item, "string")
-    }
+    is_object = get_origin(parameter.item) in (dict, Mapping)
+    typed: Schema = {"type": "object" if is_object else TYPES.get(parameter.item, "string")}
     typed |= {"enum": list(parameter.choices)} if parameter.choices else {}
     if get_origin(parameter.kind) in (list, tuple):
         typed = {"type": "array", "items": typed}
@@ -107,8 +106,6 @@ def _spoken(schema: Schema) -> str:
     kind = schema.get("type", "given")
     if isinstance(kind, list):
         return " or ".join(_spoken({**schema, "type": part}) for part in kind)
-    return (
-        f"a list of {schema.get('items', {}).get('type', 'value')}s"
-        if kind == "array"
-        else f"a{'n' if kind[0] in 'aeio' else ''} {kind}"
-    )
+    if kind == "array":
+        return f"a list of {schema.get('items', {}).get('type', 'value')}s"
+    return f"a{'n' if kind[0] in 'aeio' else ''} {kind}"

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
-from holdfast.model.foreign_json import parse_json, with_texts
+from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.patterns import tables
 from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, check_arguments, problems_of, schema_of
@@ -232,15 +232,11 @@ def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSIN
     known = tool.schema["properties"]
     named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
     named |= {name: value for name, value in arguments.items() if name in known}
-    values = {
-        name: converted(known[name], value) for name, value in named.items() if name in known and value is not None
-    }
+    given = ((name, value) for name, value in named.items() if name in known and value is not None)
+    values = {name: converted(known[name], value) for name, value in given}
     if problems := list(problems_of(tool.schema, values, missing)):
-        message, hint = (
-            f"Validation failed: invalid arguments for {tool.name}.",
-            "Correct the arguments and call again.",
-        )
-        raise Invalid(message, hint=hint, problems=problems)
+        message = f"Validation failed: invalid arguments for {tool.name}."
+        raise Invalid(message, hint="Correct the arguments and call again.", problems=problems)
     defaults = {name: schema["default"] for name, schema in known.items() if "default" in schema}
     return {parameter_name(name): value for name, value in (defaults | values).items()}
 
@@ -266,9 +262,8 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
         return [converted(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
     if isinstance(value, dict):
         known = schema.get("properties", {})
-        return {
-            name: converted(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None
-        }
+        given = {name: item for name, item in value.items() if item is not None}
+        return {name: converted(known.get(name, {}), item, depth + 1) for name, item in given.items()}
     return value
 
 
@@ -285,10 +280,7 @@ def _not_loaded(*_: Any, **__: Any) -> Any:
 def _parsed(value: str, kind: Any) -> Any:
     """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
     wanted = tuple(type_ for name in (kind if isinstance(kind, list) else [kind]) for type_ in _TYPES.get(name, ()))
-    try:
-        read = parse_json(value.strip().lower() if bool in wanted else value)
-    except ValueError:
-        return value
+    read = json_or_none(value.strip().lower() if bool in wanted else value)
     return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
 
 

@@ -161,10 +161,8 @@ def _front(record: Record) -> dict[str, Any]:
         sort, begins = next(each for each in _VERIFIED.items() if anchor.startswith(each[1]))
         verified[sort].append(anchor.removeprefix(begins))
     ours: dict[str, Any] = {"kind": record.kind, "title": record.title, "tags": [*record.tags]}
-    ours |= {
-        "scopes": [*record.scopes],
-        "fields": {name: record.fields[name] for name in record.fields if name in CODED},
-    }
+    ours |= {"scopes": [*record.scopes]}
+    ours |= {"fields": {name: value for name, value in record.fields.items() if name in CODED}}
     optional = {
         "origin": {name: str(value) for name, value in origin.items() if value},
         "last_verified_at": record.verified_at,

@@ -43,9 +43,8 @@ def read(path: Path) -> Iterator[Item]:
                 yield _topic(file, name, project, meta, body)
                 continue
             for block in _GENERATED.finditer(content):
-                yield Remark(
-                    name, f"the content of <{block[1]}> is left out: a program generated it from its own store"
-                )
+                why = "is left out: a program generated it from its own store"
+                yield Remark(name, f"the content of <{block[1]}> {why}")
             if file.name == INDEX:
                 content = _POINTER.sub("", content)  # the files it links to are read anyway
             yield from sections_of((file, name, project), _GENERATED.sub("", content), "instructions")

@@ -176,11 +176,8 @@ class Tables:
                 except sqlite3.DataError as problem:
                     if problem.sqlite_errorcode != sqlite3.SQLITE_TOOBIG:
                         raise
-                    where, why = (
-                        f"{self.name} {table} {number}",
-                        f"a row of more than {LONGEST_ROW:,} bytes is too large",
-                    )
-                    self.damage.append(Remark(where, why))
+                    why = f"a row of more than {LONGEST_ROW:,} bytes is too large"
+                    self.damage.append(Remark(f"{self.name} {table} {number}", why))
         except (sqlite3.Error, UnicodeDecodeError) as problem:
             self.damage.append(Remark(f"{self.name} {table}", f"the rest of the table cannot be read ({problem})"))
 

@@ -88,12 +88,9 @@ class OpenAIObserver:
             return observer.Unreachable(said="The endpoint answered without a choice.")
         if refusal or choice.get("finish_reason") == "content_filter":
             return observer.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
-        is_text = isinstance(text, str)
-        return (
-            observer.Answered(text=text, tokens=tokens)
-            if is_text
-            else observer.Unreachable(said="The answer is not text.")
-        )
+        if not isinstance(text, str):
+            return observer.Unreachable(said="The answer is not text.")
+        return observer.Answered(text=text, tokens=tokens)
 
 
 class ClaudeObserver:
@@ -149,18 +146,16 @@ def load_mode(name: str, home: Path | None) -> observer.Mode:
         if not isinstance(prompts := value.get("prompts", {}), dict):
             raise InvalidConfig(f"The prompts of the mode {name} must be an object of texts.")
         whole = {**whole, **value, "prompts": whole["prompts"] | prompts}
-    types, concepts = (_types(name, whole.get(f"observation_{sort}", ())) for sort in ("types", "concepts"))
-    if not types:
+    listed = dict[str, dict[str, str]]()
+    for sort in ("types", "concepts"):
+        entries = whole.get(f"observation_{sort}", [])
+        if not isinstance(entries, list) or not all(isinstance(each, dict) and each.get("id") for each in entries):
+            raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
+        listed[sort] = {str(entry["id"]): str(entry.get("description", "")) for entry in entries}
+    if not listed["types"]:
         raise InvalidConfig(f"The mode {name} names no observation_types.")
     texts = {str(key): text for key, text in whole["prompts"].items() if isinstance(text, str)}
-    return observer.Mode(name=name, types=types, concepts=concepts, prompts=texts)
-
-
-def _types(name: str, entries: Any) -> dict[str, str]:
-    listed: list[Any] = [*entries] if isinstance(entries, list | tuple) else [None]
-    if not all(isinstance(entry, dict) and entry.get("id") for entry in listed):
-        raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
-    return {str(entry["id"]): str(entry.get("description", "")) for entry in listed}
+    return observer.Mode(name=name, **listed, prompts=texts)
 
 
 def mode_names(home: Path | None) -> list[str]:

@@ -44,9 +44,8 @@ def erase_copies(
         try:
             scrubbed = notes.scrub(updates)
             if notes.mentions([update.record.id for update in updates]):
-                not_reached.append(
-                    "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"
-                )
+                older = "older commits of the git notes until `holdfast sync --rewrite`"
+                not_reached.append(f"{older}, and clones until they sync")
         except ReplicaError as problem:
             not_reached.append(f"the git notes here: {problem}")
     counts = {"markdown file": len(removed), "remembered file": rows, "git note": scrubbed}

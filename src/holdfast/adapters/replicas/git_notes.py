@@ -24,7 +24,7 @@ from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.files import digest, read_regular, write_whole
 from holdfast.model.fold import scrub
 from holdfast.model.foreign import Remark
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.ids import ULID, short
 from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 from holdfast.model.text import shorten
@@ -311,10 +311,7 @@ def event_of(line: str) -> Event:
     if len(line) > LONGEST_LINE:
         raise Invalid(f"It is longer than {LONGEST_LINE:,} characters.")
     front, tab, encoded = line.partition("\t")
-    try:
-        value = parse_json(encoded) if tab else None
-    except ValueError as problem:
-        raise Invalid("It is cut short or not ours.") from problem
+    value = json_or_none(encoded) if tab else None
     if not isinstance(value, dict):
         raise Invalid("It is cut short or not ours.")
     return event_from_json({**value, "id": front.split(" ", 1)[0]})

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.model.ids import short
@@ -169,19 +169,9 @@ def _at_least(least: float, candidates: Sequence[Similar]) -> tuple[Similar, ...
     return tuple(sorted(near, key=lambda similar: -similar.similarity)[:5])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedies:
-    """What one host calls each way out of a refusal, with {id} and {scope} filled in; empty where it has none."""
-
-    revise: str = ""
-    restore: str = ""
-    force: str = ""
-    transient: str = ""
-    add_scope: str = "the scope {scope}"
-    any_scope: str = ""
-    redact: str = ""
-    approve: str = ""
-    reject: str = ""
+# What one host calls each way out of a refusal, by the names in the table; {id} and {scope} are filled in.
+Remedies = Mapping[str, str]
+ADD_SCOPE = {"add_scope": "the scope {scope}"}  # every host has this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +186,7 @@ class Refusal:
         return f"Not saved: {self.reason} {self.hint}".rstrip()
 
 
-def explain(refused: Refused, remedies: Remedies | None = None) -> Refusal:
+def explain(refused: Refused, remedies: Remedies = ADD_SCOPE) -> Refusal:
     """Return why a write was refused and what to do about it, in the words of a host."""
     match refused:
         case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
@@ -211,7 +201,7 @@ def explain(refused: Refused, remedies: Remedies | None = None) -> Refusal:
             values = {"names": ", ".join(names)}
     code = re.sub(r"(?<!^)(?=[A-Z])", "_", type(refused).__name__).lower()
     reason, *ways = _TABLE[code]
-    return Refusal(code=code, reason=reason.format(**values), hint=_hint(ways, remedies or Remedies(), values))
+    return Refusal(code=code, reason=reason.format(**values), hint=_hint(ways, remedies, values))
 
 
 def explain_pending(id: str, remedies: Remedies) -> str:  # noqa: A002
@@ -220,6 +210,7 @@ def explain_pending(id: str, remedies: Remedies) -> str:  # noqa: A002
 
 
 def _hint(ways: Sequence[str], remedies: Remedies, values: Mapping[str, Any]) -> str:
-    known = {name: text.format(**{"id": "", "scope": "", **values}) for name, text in asdict(remedies).items()}
-    possible = [way.format(**known) for way in ways if all(known[name] for name in known if f"{{{name}}}" in way)]
+    filled = {"id": "", "scope": "", **values}
+    known = {name: text.format(**filled) for name, text in (ADD_SCOPE | dict(remedies)).items()}
+    possible = [way.format(**known) for way in ways if all(map(known.get, re.findall(r"{(\w+)}", way)))]
     return ", or ".join(possible[:1] + [way[0].lower() + way[1:] for way in possible[1:]]) + "." * bool(possible)

@@ -15,9 +15,7 @@ class Sharing:
     implied: Mapping[str, str] = field(default_factory=dict)
 
 
-def own() -> Sharing:
-    """Return the sharing of the user's own folder."""
-    return Sharing(team=False)
+OWN = Sharing(team=False)  # of the user's own folder
 
 
 def with_team(project: str) -> Sharing:

@@ -51,9 +51,14 @@ class Own:
 
 def own_part(text: str, *, by_agent: bool = False) -> Own:
     """Return what the sender of a text wrote. Agents use names such as “Summary:” for their own words; people paste them."""
-    following = [match.end() for match in (_CITED if by_agent else _INTRODUCED).finditer(text)]
-    signs = [sign for sign in following if not _RE["marked"].match(text, sign)]
-    own = blanked(text, [*_delimited(text), *_printed(text), *_following(text, signs), (LONGEST, len(text))])
+    spans = [*_delimited(text), *_printed(text), (LONGEST, len(text))]
+    for sign in (match.end() for match in (_CITED if by_agent else _INTRODUCED).finditer(text)):
+        if not _RE["marked"].match(text, sign):
+            gap = _RE["gap"].search(text, sign)
+            if gap and len(text[sign : gap.start()].split()) < 2 and text[gap.end() :].strip():
+                gap = _RE["gap"].search(text, gap.end())
+            spans.append((sign, gap.start() if gap else len(text)))
+    own = blanked(text, spans)
     written, left = (sum(map(len, each.split())) for each in (text, own))
     opening = _RE["paragraph"].search(text)
     lines = [line for line in opening[0].split("\n") if not _RE["item"].match(line)] if opening else []
@@ -95,11 +100,3 @@ def _printed(text: str) -> Iterator[Span]:
             last, ending = paragraph[-1 if is_output else hits[-1]]
             yield (paragraph[hits[0]][0], last + len(ending))
         paragraph = []
-
-
-def _following(text: str, signs: list[int]) -> Iterator[Span]:
-    for sign in signs:
-        gap = _RE["gap"].search(text, sign)
-        if gap and len(text[sign : gap.start()].split()) < 2 and text[gap.end() :].strip():
-            gap = _RE["gap"].search(text, gap.end())
-        yield (sign, gap.start() if gap else len(text))

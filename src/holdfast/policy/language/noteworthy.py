@@ -113,10 +113,9 @@ def signals(text: str, reader: SentenceReader) -> list[Signal]:
         stands = len(sentence.text) >= SHORTEST and not needs_subject(sentence.text, FEW_WORDS)
         surely = share >= CLAIMS and sentence.share(sentence.label) >= LIKELIER
         if kind and surely and stands and not covered and not find_secrets(sentence.text):
-            signal = Signal(
-                kind=kind, text=sentence.text, confidence=round(share, 2), span=sentence.span, how="wording"
-            )
-            found.setdefault(" ".join(sentence.text.lower().split()), signal)
+            said, span = sentence.text, sentence.span
+            signal = Signal(kind=kind, text=said, confidence=round(share, 2), span=span, how="wording")
+            found.setdefault(" ".join(said.lower().split()), signal)
     return sorted(found.values(), key=lambda signal: signal.span)
 
 

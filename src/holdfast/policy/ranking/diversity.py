@@ -109,17 +109,13 @@ def snippet(text: str, idf: Mapping[str, float]) -> str:
     low = text[:LOOKED_AT].lower()
     # Index words are stems, so a plain substring search finds most of their forms, and is cheap.
     rarest = sorted(idf, key=idf.__getitem__, reverse=True)
-    found = (at for word in rarest if (at := low.find(word)) >= 0)
-    starts = {
-        start: low[start : start + SNIPPET] for at in islice(found, TRIED) for start in [_sentence_start(low, at)]
-    }
-    worth = {at: sum([weight for word, weight in idf.items() if word in part]) for at, part in starts.items()}
+    found, worth = (at for word in rarest if (at := low.find(word)) >= 0), dict[int, float]()
+    for at in islice(found, TRIED):
+        # From the start of the sentence around it, or from the word itself if that start is far away.
+        nearest = max(0, at - SNIPPET // 2)
+        ends = [(end, low.rfind(end, nearest, at)) for end in ("\n", ". ", "! ", "? ")]
+        start = max((place + len(end) for end, place in ends if place >= 0), default=at if nearest else 0)
+        part = low[start : start + SNIPPET]
+        worth[start] = sum([weight for word, weight in idf.items() if word in part])
     best = max(worth, key=worth.__getitem__, default=0)
     return ("…" if best else "") + shorten(text[best:], SNIPPET)
-
-
-def _sentence_start(text: str, at: int) -> int:
-    """Return the start of the sentence around a position, or the position itself if the start is far away."""
-    nearest = max(0, at - SNIPPET // 2)
-    begins = [found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, nearest, at)) >= 0]
-    return max(begins, default=at if nearest else 0)

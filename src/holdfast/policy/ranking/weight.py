@@ -87,12 +87,6 @@ def use(usage: Usage) -> float:
     return (good - bad) / (good + bad + 2)
 
 
-def by_type(scar_type: str, days: float) -> float:
-    """Return the factor that age leaves of a scar's weight."""
-    span = DAYS.get(scar_type)
-    return max(LEAST, 1 - 0.9 * days / span) if span else 1.0
-
-
 def by_dismissal(outcomes: Sequence[str]) -> float:
     """Return the factor that dismissals leave of it; `outcomes` are those of the last 90 days."""
     return max(LEAST, 1 - WEIGHT * dismissed_share(outcomes)) if len(outcomes) >= ENOUGH else 1.0
@@ -106,7 +100,8 @@ def dismissed_share(outcomes: Sequence[str]) -> float:
 def decay(scar: Record, outcomes: Sequence[str], now: str) -> float:
     """Return the factor for a scar's score: one that is old or always ignored should make room."""
     age = days_between(max(scar.updated_at, scar.verified_at), now)
-    return by_type(str(scar.fields.get("scar_type", "")), age) * by_dismissal(outcomes)
+    span = DAYS.get(str(scar.fields.get("scar_type", "")))
+    return (max(LEAST, 1 - 0.9 * age / span) if span else 1.0) * by_dismissal(outcomes)
 
 
 def base_trust(record: Record) -> float:

@@ -50,10 +50,8 @@ LAYERS = (
     (("=\n", "=\r\n", "=3D", "=2E", "=5F"), lazy(r"(?P<gone>=\r?\n)|=(?P<hex>[2-7][0-9A-F])")),  # quoted-printable
 )
 # What is between two parts of a text: the texts of which one is in it, and a pattern. A part of a broken line is one word.
-_END, _BEGIN = (
-    r"(?<=[^\s\"'`,;(){}<>\[\]\\])",
-    r"(?=[^\s\"'`,;(){}<>\[\]:=\\|@&]{2,}+={0,2}(?:[\s\"'`,;)\]}\\<|@&]|\Z))",
-)
+_END = r"(?<=[^\s\"'`,;(){}<>\[\]\\])"
+_BEGIN = r"(?=[^\s\"'`,;(){}<>\[\]:=\\|@&]{2,}+={0,2}(?:[\s\"'`,;)\]}\\<|@&]|\Z))"
 _LITERALS = r"(?<=[^\s\"'`=:,(\[{{\\])(?P<quote>[\"'`])\s{{0,40}}+(?:(?:{})\s{{0,40}}+)?[bfruBFRU]?(?P=quote)(?=[^\s\"'`,;:)\]}}])"
 JOINTS = (
     (("\n",), lazy(_END + r"[ \t]{0,8}[\\`^]?\r?\n[ \t]{0,40}+(?:(?:[>#*+|;]|//|--)[ \t]{0,8}+){0,4}+" + _BEGIN)),

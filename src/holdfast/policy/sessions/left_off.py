@@ -105,9 +105,8 @@ def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) ->
 def _written(head: str, kept: dict[str, list[str]]) -> str:
     parts = [head]
     for name, lines in kept.items():
-        parts += (
-            [f"{name}: {lines[0]}"] if len(lines) == 1 else [f"{name}:"] * bool(lines) + [f"- {line}" for line in lines]
-        )
+        if lines:
+            parts += [f"{name}: {lines[0]}"] if len(lines) == 1 else [f"{name}:", *(f"- {line}" for line in lines)]
     return "\n".join(parts)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from holdfast.model.ids import days_between, short
+from holdfast.model.ids import Clock, days_between, short
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
 
@@ -66,10 +66,11 @@ class SessionFeedback:
     muted: dict[str, None] = field(default_factory=dict)
     impressions: dict[str, Impression] = field(default_factory=dict)
 
-    def show(self, record_id: str, token: str, at: str) -> str:
+    def show(self, record_id: str, clock: Clock) -> str:
         """Register a result and return its token; a record has one at a time."""
-        self.impressions[record_id] = Impression(id=record_id, token=token, turn=self.turn, at=at)
-        return token
+        shown = Impression(id=record_id, token=clock.tick(), turn=self.turn, at=clock.now())
+        self.impressions[record_id] = shown
+        return shown.token
 
     def next_turn(self, now: str) -> list[Impression]:
         """Start the next call: return the results that now count as used, and drop older ones."""

@@ -297,8 +297,5 @@ def _sorted(triggers: Iterable[str]) -> Places:
 
 
 def _texts(record: Record, *names: str) -> list[str]:
-    values = (record.fields.get(name) for name in names)
-    lists = (
-        value if isinstance(value, list) else [value] if isinstance(value, str) and value else () for value in values
-    )
-    return [str(text) for texts in lists for text in texts]
+    values = (value for name in names if isinstance(value := record.fields.get(name) or [], str | list))
+    return [str(text) for value in values for text in (value if isinstance(value, list) else [value])]

@@ -32,17 +32,6 @@ ADVICE: Mapping[Status, str] = {
 }
 
 
-def verdict(status: Status, *, missing: int = 0, commits: int | None = None) -> Verdict:
-    """Return whether a memory has to be checked before it is used.
-
-    None commits (git could not be asked) counts for nothing; a measured zero counts: without a commit since the check, what
-    was true then still is, however long ago it was.
-    """
-    if status == "never" or (status == "stale" and (missing or commits != 0)):
-        return "spot_check_required"
-    return "spot_check_recommended" if missing or commits else "fresh"
-
-
 def cited_paths(text: str) -> list[str]:
     """Return the absolute paths a text cites, those in code first; not URLs, commands or examples."""
     quoted = [match[1].strip() for match in _QUOTED.finditer(text) if _PATH.fullmatch(match[1].strip())]
@@ -80,7 +69,10 @@ class Staleness:
     @property
     def verdict(self) -> Verdict:
         """Whether the record has to be checked before use."""
-        return verdict(self.status, missing=len(self.missing), commits=self.commits)
+        # A measured zero counts: without a commit since the check, what was true then still is, however long ago it was.
+        if self.status == "never" or (self.status == "stale" and (self.missing or self.commits != 0)):
+            return "spot_check_required"
+        return "spot_check_recommended" if self.missing or self.commits else "fresh"
 
     @property
     def recommendation(self) -> str | None:

@@ -59,11 +59,16 @@ LONG_WORDS = 500  # words from which an ambient memory is too long for backgroun
 
 
 def memory_for(call: Call, arguments: Mapping[str, Any]) -> Memory:
-    """Begin a call; results that receive feedback in it are dropped first: nothing has to be inferred for them."""
+    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
     memory = call.memory
-    for id_ in arguments.get("memory_ids") or ():
-        feedback_of(memory).impressions.pop(find(memory, id_).record.id, None)
-    return next_turn(memory)
+    feedback = feedback_of(memory)
+    for id_ in arguments.get("memory_ids") or ():  # what gets its feedback in this call: nothing has to be inferred
+        feedback.impressions.pop(find(memory, id_).record.id, None)
+    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": memory.actor.session}
+    due = feedback.next_turn(memory.clock.now())
+    if events := [memory.event("used", shown.id, data={**data, "token": shown.token}) for shown in due]:
+        memory.note([replace(event, by=RULE) for event in events])
+    return memory
 
 
 def feedback_of(memory: Memory) -> SessionFeedback:
@@ -71,31 +76,13 @@ def feedback_of(memory: Memory) -> SessionFeedback:
     return memory.feedback.setdefault(memory.actor.session, SessionFeedback())
 
 
-def next_turn(memory: Memory) -> Memory:
-    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
-    session, due = memory.actor.session, feedback_of(memory).next_turn(memory.clock.now())
-    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": session}
-    if events := [memory.event("used", shown_.id, data={**data, "token": shown_.token}) for shown_ in due]:
-        memory.note([replace(event, by=RULE) for event in events])
-    return memory
-
-
-def shown(memory: Memory, record_id: str) -> str:
-    """Record that a record was returned; return the token of that result."""
-    return feedback_of(memory).show(record_id, memory.clock.tick(), memory.clock.now())
-
-
-def mute(memory: Memory, scope: str) -> list[str]:
-    """Exclude a scope from the results of this session; return all excluded scopes."""
-    muted = feedback_of(memory).muted
-    muted |= dict.fromkeys(check_scopes((scope,)))
-    return list(muted)
-
-
-def unmute(memory: Memory, scope: str) -> list[str]:
-    """Include a scope again; return the scopes still excluded."""
-    muted = feedback_of(memory).muted
-    muted.pop(check_scopes((scope,))[0], None)
+def mute(memory: Memory, scope: str, on: bool) -> list[str]:
+    """Exclude a scope from the results of this session, or include it again; return all excluded scopes."""
+    muted, (name,) = feedback_of(memory).muted, check_scopes((scope,))
+    if on:
+        muted[name] = None
+    else:
+        muted.pop(name, None)
     return list(muted)
 
 
@@ -143,7 +130,8 @@ def search(
             now = staleness_of(memory, hit.record)
             more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
             more["staleness_verdict"] = now.verdict
-        about = {"hit": hit, "terms": _terms(query, hit.record), "token": shown(memory, hit.record.id), "more": more}
+        token = feedback_of(memory).show(hit.record.id, memory.clock)
+        about = {"hit": hit, "terms": _terms(query, hit.record), "token": token, "more": more}
         rows.append((hit.record, stale[hit.record.id], about))
     return rows
 
@@ -152,7 +140,7 @@ def show(memory: Memory, id_: str) -> tuple[Any, ...]:
     """Return one memory and its staleness."""
     record = in_use(memory, id_)
     note_reading(memory, [record.id])
-    return record, staleness_of(memory, record), {"token": shown(memory, record.id)}
+    return record, staleness_of(memory, record), {"token": feedback_of(memory).show(record.id, memory.clock)}
 
 
 def save(memory: Memory, **args: Any) -> Plain:
@@ -200,17 +188,15 @@ def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[s
     refusal = admit.explain(outcome, REMEDIES[SYSTEM])
     match outcome:
         case admit.Transient(markers=markers):
-            around = [_around(text, marker) for marker in markers]
+            around = [{"marker": marker} for marker in markers]
+            for each in around if text else ():
+                place = max(0, text.lower().find(each["marker"]))
+                snippet = text[max(0, place - AROUND) : place + len(each["marker"]) + AROUND]
+                each["snippet"] = " ".join(snippet.split())
             return {"status": "transient_warning", "markers": around, "hint": refusal.hint}
         case admit.SecretFound():
             raise Invalid(refusal.reason, hint=refusal.hint)
     return {"status": refusal.code, **shaped(REFUSED[type(outcome)], outcome), "hint": refusal.hint}
-
-
-def _around(text: str, marker: str) -> dict[str, str]:
-    place = max(0, text.lower().find(marker))
-    snippet = " ".join(text[max(0, place - AROUND) : place + len(marker) + AROUND].split())
-    return {"marker": marker, "snippet": snippet} if text else {"marker": marker}
 
 
 def verify(memory: Memory, id_: str, note: str = "", **verified: Any) -> Record:
@@ -256,17 +242,12 @@ def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> 
 
 def overview(memory: Memory, auto_scope: bool) -> Plain:
     """Count memories by scope, and what there is to curate."""
-    request = _query(memory, auto_scope)
-    counts: Plain = {"scopes": list_scopes(memory, everywhere=request.everywhere), "todo": chores(memory)}
+    request, found = _query(memory, auto_scope), _collected(memory, 30, (memory.project, GLOBAL))
+    # `drifted` is None if git could not be asked.
+    sizes = {name: None if found[name] is None else len(found[name]) for name in ("cold", "dead", "drifted")}
+    counts: Plain = {"scopes": list_scopes(memory, everywhere=request.everywhere), "todo": found["checks"] | sizes}
     total = browse(memory, replace(request, limit=1)).total
     return {**counts, "total": total, "muted": list(feedback_of(memory).muted)}
-
-
-def chores(memory: Memory) -> Plain:
-    """Count what there is to curate in this project and everywhere; `drifted` is None if git could not be asked."""
-    found = _collected(memory, 30, (memory.project, GLOBAL))
-    sizes = {name: None if found[name] is None else len(found[name]) for name in ("cold", "dead", "drifted")}
-    return {**found["checks"], **sizes}
 
 
 def curated(memory: Memory, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:

@@ -46,19 +46,9 @@ TERMS = Terms(
     }
 )
 # Their names of what is asked.
-ASKED = {
-    "question": "query",
-    "since": "date_start",
-    "until": "date_end",
-    "agent": "platform_source",
-    "order": "order_by",
-}
+ASKED = {"question": "query", "since": "date_start", "until": "date_end", "agent": "platform_source"}
+ASKED |= {"order": "order_by"}
 FURTHER = 4  # factor on how far back a full context goes
-WORKFLOW = """How to look something up, from cheap to expensive:
-1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
-2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
-3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
-A row of the table costs about 30 tokens, a full text often ten times that or more: pick before you fetch."""
 
 
 def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
@@ -135,7 +125,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 def workflow(_: Memory) -> str:
     """Return how to look something up."""
-    return WORKFLOW
+    return page("workflow")
 
 
 def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:

@@ -15,7 +15,7 @@ from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, shorten, tokens_of
+from holdfast.model.text import counted, filled, shorten, texts_of, tokens_of
 from holdfast.model.text import listed as listed_value
 from holdfast.policy.admission.admit import Refused, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
@@ -70,11 +70,15 @@ GUIDANCE = {"medium": ": check before you rely on it", "low": ": these only may 
 def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
     """Format the results of a recall: a few lines per hit, more for the first and for strong ones."""
     gated, near = recalled.gated, recalled.closest
+    quarantined = [
+        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast review"
+        for hit in recalled.held
+    ]
     if not recalled.hits:
         more = f" {gated} weak matches were left out; mode=exploratory includes more." if gated else ""
         closest = near and f"Closest, probably not about it: {line(near)}"
         lines = filled(f"No memory fits this question.{more}", closest)
-        return "\n".join([*lines, *quarantined_lines(recalled), *recalled.notes])
+        return "\n".join([*lines, *quarantined, *recalled.notes])
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
     remarks = filled(
@@ -91,17 +95,9 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     items = [
         *(_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)),
         *(f"related ({one.relation} {short(one.source)}): {line(one.record)}" for one in recalled.related),
-        *quarantined_lines(recalled),
+        *quarantined,
     ]
     return within(budget, [head], items, "raise budget", tail)
-
-
-def quarantined_lines(recalled: Recalled) -> list[str]:
-    """Format matches that are quarantined, one line each."""
-    return [
-        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast review"
-        for hit in recalled.held
-    ]
 
 
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
@@ -130,20 +126,15 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
 def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
     """Format a matching scar: why, when, and if `whole` also what to do and the counter-arguments."""
     record, fields, blocks = hit.record, hit.record.fields, is_blocking(hit.record)
-
-    def values(name: str) -> list[str]:
-        value = fields.get(name)
-        return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-    against = values("counter_arguments")[:1] if whole or blocks else ()
+    conditions = "; ".join(shorten(condition, 60) for condition in texts_of(fields.get("applies_when"))[:2])
+    against = texts_of(fields.get("counter_arguments"))[:1] if whole or blocks else ()
+    check = f"Run: {'; '.join(texts_of(fields.get('verify_with')))} Must show: {fields.get('must_show', '')}"
     return filled(
         fields.get("why") and f"why: {shorten(str(fields['why']), 180)}",
-        fields.get("applies_when")
-        and f"when: {'; '.join(shorten(condition, 60) for condition in values('applies_when')[:2])}",
+        fields.get("applies_when") and f"when: {conditions}",
         (whole or blocks) and wording(record, variant_of(who, record.id)),
         *(f"against it: {shorten(argument, 160)}" for argument in against),
-        blocks
-        and f"BLOCKS until verified. Run: {'; '.join(values('verify_with'))} Must show: {fields.get('must_show', '')}",
+        blocks and f"BLOCKS until verified. {check}",
         hit.why.get("decay", 1.0) < 0.5
         and "often dismissed or old: check whether it is still true, then verify, revise or forget it",
     )

@@ -13,6 +13,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, link_of
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import filled, tokens_of
+from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
@@ -65,10 +66,9 @@ def start(memory: Memory, call: Call, session: str, title: str, issue: str, forc
 
 def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
     """Close a session, and name the scars that it left without an answer."""
-    open_scars = unanswered(memory, session and contents_of(memory, session).session.id)
-    return page(
-        "closing", outcome=close(memory, session=session, close_type=close_type, payload=payload), scars=open_scars
-    )
+    scars = unanswered(memory, session and contents_of(memory, session).session.id)
+    outcome = close(memory, session=session, close_type=close_type, payload=payload)
+    return page("closing", outcome=outcome, scars=scars)
 
 
 def show_session(memory: Memory, session: str) -> str:
@@ -114,7 +114,7 @@ def state(memory: Memory, days: int) -> str:
 
 TERMS = Terms(
     filters={
-        "form": lambda text: "json" if text.lstrip().startswith("{") else "markdown",
+        "form": form_of,
         "half": lambda limit: max(1, limit // 2),
         "line": line,
         "some": lambda name: (name,) if name else None,
@@ -150,17 +150,15 @@ def read(
     level: Annotated[Literal["summary", "full", "files", "history"], "files: the code it cites."] = "full",
 ) -> str:
     """Return memories in full, and whether they are still true and helped."""
-    histories = [
-        f"history of {id_}:\n{texts.history_of(history(call.memory, id_))}" for id_ in ids if level == "history"
-    ]
+    asked = ids if level == "history" else ()
+    histories = [f"history of {id_}:\n{texts.history_of(history(call.memory, id_))}" for id_ in asked]
     room = max(50, (budget - sum(map(tokens_of, histories))) // len(ids) - 1)
     hydrated = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
     note_reading(call.memory, [record.record.id for record in hydrated])
     if level == "summary":
         return clipped("\n".join(line(record.record) for record in hydrated), budget)
-    return clipped(
-        "\n\n".join([*(texts.hydrated(record, start=start, room=room) for record in hydrated), *histories]), budget
-    )
+    records = (texts.hydrated(record, start=start, room=room) for record in hydrated)
+    return clipped("\n\n".join([*records, *histories]), budget)
 
 
 @surface.tool("Remember something")
@@ -221,9 +219,8 @@ def judge(call: Call, judgements: Annotated[list[dict[str, Any]], VERDICTS]) -> 
     accepted), in 50 characters or more; later succeeded or failed. To any: applied, ignored, contradicted (it is wrong),
     corrected (and you revised it), verified (you checked it). To a pending one: confirmed or cancelled.
     """
-    answers = [
-        scars.Answer(scar=one["id"], decision=one["verdict"], evidence=one.get("evidence", "")) for one in judgements
-    ]
+    named = ((one["id"], one["verdict"], one.get("evidence", "")) for one in judgements)
+    answers = [scars.Answer(scar=id_, decision=verdict, evidence=said) for id_, verdict, said in named]
     result = scars.judge(call.memory, answers)
     lines = "\n".join(texts.answered(result))
     if not result.taken:
@@ -374,7 +371,5 @@ def close_work(call: Call) -> str:
 def review_candidates(call: Call) -> str:
     """Go through what needs a decision: lessons from observations, pending memories, suggested threads."""
     memory = call.memory
-    lessons = page("candidates", candidates=scars.candidates(memory))
-    return page(
-        "review_candidates", lessons=lessons, pending=waiting_records(memory), topics=threads.suggestions(memory)
-    )
+    lessons, topics = page("candidates", candidates=scars.candidates(memory)), threads.suggestions(memory)
+    return page("review_candidates", lessons=lessons, pending=waiting_records(memory), topics=topics)

@@ -13,6 +13,7 @@ from typing import Any
 from holdfast import __version__
 from holdfast.engine.views import records, usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
+from holdfast.model.event import Event
 from holdfast.model.ids import days_between, parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
@@ -39,7 +40,7 @@ from holdfast.verbs.sessions import analyze as analyses
 from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions import thread
 from holdfast.verbs.sessions.close import PAYLOAD_FILES, NotClosed, close, payload_file
-from holdfast.verbs.sessions.scars import Answer, Answered, Effect, absorb, answer, effects, unanswered
+from holdfast.verbs.sessions.scars import Answer, Answered, Effect, absorb, answer, each, effects, unanswered
 from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
@@ -113,17 +114,13 @@ def session_close(
 
 def recall(memory: Memory, plan: str, match_count: int, similarity_threshold: float | None = None) -> str:
     """Find the lessons relevant to a plan, and record that they were shown."""
-    results = recalling.recall(
-        memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold, mode="exploratory")
-    )
+    query = Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold, mode="exploratory")
+    results = recalling.recall(memory, query)
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
-    ids, who = [hit.record.id for hit in hits], memory.actor.name
-    known, scars = (
-        {effect.scar.id: effect for effect in effects(memory, ids=ids)},
-        sum(map(recalling.needs_answer, hits)),
-    )
-    advice = {hit.record.id: wording(hit.record, variant_of(who, hit.record.id)) for hit in hits}
-    shown = {"results": results, "hits": hits, "plan": plan, "scars": scars}
+    found, who = {hit.record.id: hit.record for hit in hits}, memory.actor.name
+    known = {effect.scar.id: effect for effect in effects(memory, ids=[*found])}
+    advice = {id_: wording(record, variant_of(who, id_)) for id_, record in found.items()}
+    shown = {"results": results, "hits": hits, "plan": plan, "scars": sum(map(recalling.needs_answer, hits))}
     return page("recalled", **shown, effects=known, advice=advice)
 
 
@@ -158,9 +155,8 @@ def create_learning(
         if sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ())) < COUNTER_ARGUMENTS:
             problems.append(f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments")
         if problems:
-            hint = (
-                "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
-            )
+            why = "counter-arguments state when it is reasonable to ignore the scar."
+            hint = f"Add what is missing and call again; {why}"
             raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
     else:  # fields that only a scar has
         fields = {name: value for name, value in fields.items() if name not in ("counter_arguments", "scar_type")}
@@ -316,28 +312,23 @@ def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
     store, session = memory.store, memory.actor.session
     shown = {impression.id for impression in usage.shown(store, session)}
     answered = {use.id for use in usage.uses(store, session=session) if not use.observed}
-    taken: list[tuple[Record, str]] = []
-    problems: list[str] = []
-    events = []
-    for reflection in reflections:
-        try:
-            if problem := problem_with_reflection(reflection.decision, reflection.evidence):
-                raise Invalid(f"{problem}.")
-            scar = find(memory, reflection.scar).record
-            if scar.id not in shown:
-                hint = "Reflect only on scars that recall returned."
-                raise Invalid(f"{short(scar.id)} was not shown in this session.", hint=hint)
-        except HoldfastError as problem:
-            problems.append(f"{reflection.scar}: {problem}")
-            continue
+    events = list[Event]()
+
+    def use(reflection: Answer) -> Record:
+        if problem := problem_with_reflection(reflection.decision, reflection.evidence):
+            raise Invalid(f"{problem}.")
+        scar = find(memory, reflection.scar).record
+        if scar.id not in shown:
+            hint = "Reflect only on scars that recall returned."
+            raise Invalid(f"{short(scar.id)} was not shown in this session.", hint=hint)
         first = ("applied", "succeeded") if reflection.decision == "OBEYED" else ("refuted",)
         later = ("succeeded",) if reflection.decision == "OBEYED" else ("failed",)
         details = {"evidence": masked(reflection.evidence.strip()), "decision": reflection.decision}
-        events += [
-            memory.event("used", scar.id, data={"outcome": outcome, **details})
-            for outcome in (later if scar.id in answered else first)
-        ]
-        taken.append((scar, reflection.decision))
+        outcomes = later if scar.id in answered else first
+        events.extend(memory.event("used", scar.id, data={"outcome": name, **details}) for name in outcomes)
+        return scar
+
+    taken, problems = each(reflections, use)
     if events:
         memory.commit(events)
     others = memory.known(shown - {scar.id for scar, _ in taken}).values()

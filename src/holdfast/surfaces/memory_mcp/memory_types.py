@@ -16,14 +16,10 @@ EPISODIC = "episodic"  # an observation with this tag: bound to its session
 _UNNAMED = {"decision": "project", "preference": "project", "scar": "pattern", "thread": "conversation"}
 _KINDS = {"project": "fact", "pattern": "pattern", "reference": "reference"}
 _KINDS |= {"conversation": "observation", EPISODIC: "observation"}
-_BY_CATEGORY = {
-    "antipattern": "anti_pattern",
-    "landmine": "anti_pattern",
-    "convention": "pattern",
-    "workflow": "pattern",
-}
-_BY_CATEGORY |= {"decision": "decision", "preference": "preference", "lesson": "learning"}
-_BY_CATEGORY |= {"snippet": "reference", "command": "reference"}
+_BY_CATEGORY = {"decision": "decision", "preference": "preference", "lesson": "learning"}
+_BY_CATEGORY |= dict.fromkeys(("antipattern", "landmine"), "anti_pattern")
+_BY_CATEGORY |= dict.fromkeys(("convention", "workflow"), "pattern")
+_BY_CATEGORY |= dict.fromkeys(("snippet", "command"), "reference")
 _CATEGORIES = {"anti_pattern": "antipattern", "scar": "landmine", "learning": "lesson", "win": "lesson"}
 _SAME_NAME = ("decision", "preference", "reference", "observation")
 

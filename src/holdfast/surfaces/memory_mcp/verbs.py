@@ -270,17 +270,14 @@ def digest(memory: Memory, session_id: str) -> Plain:
 def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type: str) -> Plain:
     """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, session_id)
-    episodes = vitals_of(
-        memory, [entry for entry in _saved(memory, session) if types.type_of(entry.record) == types.EPISODIC]
-    )
-    ranked = sorted(episodes, key=lambda vitals: (-vitals.salience, vitals.record.id))
+    saved_ = _saved(memory, session)
+    episodes = [entry for entry in saved_ if types.type_of(entry.record) == types.EPISODIC]
+    ranked = sorted(vitals_of(memory, episodes), key=lambda vitals: (-vitals.salience, vitals.record.id))
     chosen = [vitals for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if promote_top else []
     with memory.store.transaction():
         for record in (vitals.record for vitals in chosen):
-            tags, kind = (
-                tuple(tag for tag in record.tags if tag != types.EPISODIC),
-                types.draft_of(record.body, promote_type).kind,
-            )
+            tags = tuple(tag for tag in record.tags if tag != types.EPISODIC)
+            kind = types.draft_of(record.body, promote_type).kind
             revise(memory, record.id, Revision(kind=kind, tags=tags, fields={}))
             hot.promote(memory, record.id, why="session_end")
         if session.is_open:
@@ -412,11 +409,8 @@ def metrics_status(memory: Memory) -> Plain:
     counted, members, session = metrics(memory), hot.hot_set(memory), current_session(memory)
     capacity = memory.config.hot_capacity
     counters = {f"hot_cache.{name}": value for name, value in counted["hot"].items()}
-    counters |= {
-        "recall.total": counted["recalls"],
-        "store.total": counted["writes"],
-        "mining.outputs": counted["outputs"],
-    }
+    counters |= {"recall.total": counted["recalls"], "store.total": counted["writes"]}
+    counters |= {"mining.outputs": counted["outputs"]}
     uptime = days_between(session.started_at, memory.clock.now()) * SECONDS_PER_DAY if session else 0
     pinned, used = sum(member.pinned for member in members), round(len(members) / capacity, 3) if capacity else 0.0
     sizes = {"size": len(members), "max_size": capacity, "pinned": pinned, "utilization": used}

@@ -64,7 +64,7 @@ def under(memory: Memory, system: str, prefix: Key = ()) -> Iterator[Record]:
 
 def move(memory: Memory, system: str, record: Record, key: Key, *, title: str = "") -> Record | SecretFound:
     """Move a record to another key, and change its title if one is passed."""
-    labels = _labels(system, key, _own(record, system), record)
+    labels = _labels(system, key, own(record, system), record)
     return revise(memory, record.id, Revision(title=title or None, **labels))
 
 
@@ -76,13 +76,14 @@ def drop(memory: Memory, system: str, key: Key, reason: str, *, below: bool = Tr
 
 def key_of(record: Record, system: str) -> tuple[str, ...]:
     """Return the key of a record; empty if it has none."""
-    key = _own(record, system).get("key")
+    key = own(record, system).get("key")
     return tuple(map(str, key)) if isinstance(key, list | tuple) else ()
 
 
-def _own(record: Record, system: str) -> Mapping[str, Any]:
-    own = record.extra.get(system)
-    return own if isinstance(own, Mapping) else {}
+def own(record: Record, system: str) -> Mapping[str, Any]:
+    """Return what a record keeps for a system."""
+    kept = record.extra.get(system)
+    return kept if isinstance(kept, Mapping) else {}
 
 
 def _labels(system: str, key: Key, own: Mapping[str, Any], record: Record | None) -> dict[str, Any]:

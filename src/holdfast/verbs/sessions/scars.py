@@ -118,7 +118,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
         events.append(memory.event("used", scar.id, data=data | ({"variant": variant} if variant else {})))
         return scar
 
-    taken, problems = _each(answers, use)
+    taken, problems = each(answers, use)
     answered = {scar.id for scar, _ in taken}
     left = tuple(scar for scar in unanswered(memory) if scar.id not in answered)
     if every and (problems or left):
@@ -129,7 +129,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 
-def _each(answers: Iterable[Answer], use: Callable[[Answer], Record]) -> tuple[list[tuple[Record, str]], list[str]]:
+def each(answers: Iterable[Answer], use: Callable[[Answer], Record]) -> tuple[list[tuple[Record, str]], list[str]]:
     """Return the records that answers are about, with their decisions, and the problems with the other answers."""
     taken, problems = list[tuple[Record, str]](), list[str]()
     for reply in answers:
@@ -176,7 +176,7 @@ def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
     answers = [judgement for judgement in judgements if judgement.decision in DECISIONS]
     answered = answer(memory, answers) if answers else Answered()
     others = (judgement for judgement in judgements if judgement not in answers)
-    taken, problems = _each(others, lambda judgement: _judge(memory, judgement))
+    taken, problems = each(others, lambda judgement: _judge(memory, judgement))
     return replace(answered, taken=(*answered.taken, *taken), problems=(*answered.problems, *problems))
 
 
