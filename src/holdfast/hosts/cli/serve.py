@@ -155,17 +155,11 @@ def _print(item: "Item", *, everywhere: bool) -> None:
 
 def work_command(*, seconds: float = 120.0) -> Result:
     from holdfast.compose.settings import store_folder
+    from holdfast.hosts.cli.render import page
     from holdfast.hosts.worker import work
-    from holdfast.model.text import counted
 
     chosen, flags = settings(), click.get_current_context().find_root().obj
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     done = work(flags, store_folder(chosen.config, Path.cwd()), Path.cwd(), seconds=seconds)
-    if done is None:
-        return {"status": "busy"}, "Another worker holds the lock."
-    counts = {"event": done.drained, "session": done.sessions, "new memory": done.records}
-    counts |= {"vector": done.vectors, "updated file": done.files}
-    parts = [counted(count, what) for what, count in counts.items() if count]
-    summary = f"Processed: {', '.join(parts)}." if parts else "Nothing to process."
-    return done, "\n".join([summary, *done.problems])
+    return (done, page("worked", done)) if done else ({"status": "busy"}, "Another worker holds the lock.")
