@@ -280,14 +280,14 @@ def test_the_newer_era_says_how_long_an_answer_holds(method: str, params: dict[s
 def test_what_is_written_down_is_what_the_surfaces_offer() -> None:
     for name in SURFACES:
         forgotten = "a tool has changed: run `python3 dev.py uv run python scripts/offers.py`"
-        assert written_offer(name) == offer_of([surface_named(name)]), forgotten
+        assert written_offer(name) == offer_of(surface_named(name)), forgotten
 
 
 def test_several_surfaces_are_one_offer() -> None:
-    toys = offer_of([toy.surface])
-    both = joined([toys, offer_of([Surface(name="bare", instructions="Another.")]), toys])
+    toys = offer_of(toy.surface)
+    both = joined([toys, offer_of(Surface(name="bare", instructions="Another.")), toys])
     assert both.instructions == "A toy.\n\nAnother.\n\nA toy."
-    assert both == offer_of([toy.surface, Surface(name="bare", instructions="Another."), toy.surface])
+    assert both.tools == toys.tools * 2
 
 
 # Progress: told to who asked for it, only in long calls, a little at a time, and never after the answer.

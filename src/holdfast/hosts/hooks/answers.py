@@ -12,7 +12,7 @@ import sys
 import time
 
 from holdfast.hosts.hooks.hook import LATE_CLIENTS, LONGEST_PATH, arguments, first, start
-from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file, plain_name, prepared_file, remotes_of
+from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file, plain_name, read_prepared, remotes_of
 from holdfast.model.files import FILE, digest, open_regular, read_regular, state_of
 from holdfast.policy.secrets.find import mask_secrets
 
@@ -220,16 +220,12 @@ def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
     texts = (text for name in ("input", "patch", "text") if isinstance(text := tool_input.get(name), str))
     patch = next((text for text in texts if text.lstrip().startswith("*** Begin Patch")), "")
     command = first(tool_input, "command", "cmd", "script") or patch
-    command = " ".join(map(_quoted, command[:1_000])) if isinstance(command, list) else str(command)
+    if isinstance(command, list):
+        from shlex import quote  # few clients send lists
+
+        command = " ".join(quote(str(word)) for word in command[:1_000])
     path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")
-    return command[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
-
-
-def _quoted(word: Any) -> str:
-    """Return one argument of a command as a shell would need it."""
-    text = str(word)
-    is_plain = text.replace("-", "a").replace("/", "a").replace(".", "a").isalnum()
-    return text if is_plain else "'" + text.replace("'", "'\\''") + "'"
+    return str(command)[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
 
 
 def _in_checkout(path: str, cwd: str) -> str:
@@ -409,13 +405,8 @@ def seen(home: str, session: str) -> list[str]:
 def _read(home: str, event: Json) -> Json:
     """Return what was prepared for the checkout around a folder, if it names this folder and repository."""
     root = checkout_root(event["cwd"])
-    project = event.get("settings", {}).get("project", "")
-    try:
-        prepared = json.loads(read_regular(prepared_file(home, root, project)))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
-    return prepared if is_ours else {}
+    prepared = read_prepared(home, root, event.get("settings", {}).get("project", ""))
+    return prepared if prepared.get("remotes") == remotes_of(root) else {}
 
 
 def _changes(prepared: Json, settings: Json) -> Json:

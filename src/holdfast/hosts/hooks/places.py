@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from holdfast.model import files
@@ -10,6 +11,7 @@ from holdfast.model.files import digest, read_regular
 MYPY = False
 if MYPY:
     from collections.abc import Mapping  # noqa: TC003
+    from typing import Any
 
 LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are read
 # Settings of the shell that a session runs in: stored with its activity, and valid for its folder alone.
@@ -42,6 +44,15 @@ def prepared_file(home: str, root: str, project: str = "") -> str:
     Worktrees have separate files. The name is a digest, so that no two folders share a file.
     """
     return os.path.join(home, "prepared", f"{digest(f'{root}/{chr(0)}{project}')}.json")
+
+
+def read_prepared(home: str, root: str, project: str = "") -> dict[str, Any]:
+    """Return the prepared answers for a checkout; empty if there are none, or another folder's are in the file."""
+    try:
+        prepared = json.loads(read_regular(prepared_file(home, root, project)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return prepared if isinstance(prepared, dict) and prepared.get("path") == root else {}
 
 
 def remotes_of(root: str) -> str:

@@ -156,7 +156,7 @@ class Server:
 
 def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
     """Return a server of surfaces that are already imported."""
-    return Server(offer=offer_of(surfaces), load=lambda: surfaces, call=call)
+    return Server(offer=joined(map(offer_of, surfaces)), load=lambda: surfaces, call=call)
 
 
 def introduce(server: Server, request: Request) -> Json:
@@ -258,12 +258,9 @@ def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
     return ProtocolError(code, str(problem), {"code": problem.code})
 
 
-def offer_of(surfaces: Iterable[Surface]) -> Offer:
-    """Return what surfaces offer, always in the same order."""
-    return joined(map(_offer, surfaces))
+def offer_of(surface: Surface) -> Offer:
+    """Return what a surface offers, always in the same order."""
 
-
-def _offer(surface: Surface) -> Offer:
     def prompt_to_json(prompt: Tool) -> Json:
         schema, required = prompt.schema["properties"], prompt.schema.get("required", ())
         parts = {name: {"name": name, "description": part.get("description", "")} for name, part in schema.items()}
@@ -296,7 +293,7 @@ def written_offer(name: str) -> Offer:
     """Return the stored offer of a surface."""
     folder = surface_folder(name)
     if (folder / CONTRACT).exists():
-        return offer_of([read_contract(folder)])
+        return offer_of(read_contract(folder))
     return Offer(**json.loads((folder / FILE).read_bytes()))
 
 
