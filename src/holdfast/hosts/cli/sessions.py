@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
 from holdfast.hosts.cli.render import PERSON, page, wrapped
-from holdfast.hosts.cli.values import json_in, stdin_text, text_in
+from holdfast.hosts.cli.values import json_in, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
@@ -74,7 +74,7 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
 def save_command(
     memory: Memory, file: Path, *, session: str | None = None, format_: Literal["json", "markdown"] | None = None
 ) -> Result:
-    text = stdin_text() if str(file) == "-" else text_in(file, transcripts.LONGEST)
+    text = text_in(file, transcripts.LONGEST)
     form = format_ or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
     saved = transcripts.save_transcript(memory, text, session=session or "", form=form)
     value = {"session": saved.session, "tokens": saved.tokens, "format": saved.format}

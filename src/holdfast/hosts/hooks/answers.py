@@ -150,7 +150,8 @@ def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[s
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
     rows = _rows(brief)
     new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
-    changed = changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
+    places = json.loads(next(line[5:] for line in known if line.startswith("from ")))
+    changed = {id_ for path, place in places.items() for id_ in _listed(path, place)}
     withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
     if not new and not withdrawn:
         return "", []
@@ -375,11 +376,6 @@ def awaits_handover(home: str, session: str) -> bool:
     """True if the context of a session was compacted, and it did not get yet where it stood."""
     marks = [line.split(" ")[0] for line in seen(home, session)]
     return marks.count(COMPACTION) > marks.count("handover")
-
-
-def changed_since(places: Json) -> set[str]:
-    """Return the ids of the records that changed since places in the lists of changes."""
-    return {id_ for path, place in places.items() for id_ in _listed(path, place)}
 
 
 def see(home: str, session: str, places: Iterable[str]) -> bool:
