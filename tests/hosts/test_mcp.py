@@ -18,7 +18,6 @@ from holdfast.hosts.mcp.protocol import (
     joined,
     meta_of,
     offer_of,
-    server_of,
     written_offer,
 )
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
@@ -27,6 +26,7 @@ from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
 from tests.rows import each, examples
+from tests.serving import server_of
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -200,7 +200,7 @@ def test_the_official_client_works_in_both_eras(environment: dict[str, str], tmp
 
 
 # Resources and prompts as tables of a surface, asked for in both protocol eras.
-SERVER = server_of([toy.surface], Call(open=toy.no_memory))
+SERVER = server_of(toy.surface, Call(open=toy.no_memory))
 ERAS = each("envelope", [{}, {"_meta": META}])
 
 
@@ -264,7 +264,7 @@ def test_only_what_a_surface_has_is_announced_and_answered() -> None:
     everything = {name: {"listChanged": False} for name in ("tools", "resources", "prompts")}
     assert ask("initialize", **INITIALIZE)["capabilities"] == everything
     assert ask("server/discover", _meta=META)["capabilities"] == everything
-    bare = server_of([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
+    bare = server_of(Surface(name="bare", tools=toy.surface.tools), Call(open=toy.no_memory))
     assert bare.answer("initialize", INITIALIZE)["capabilities"] == {"tools": {"listChanged": False}}
     for method in ("resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get"):
         with pytest.raises(ProtocolError, match="Method not found"):

@@ -154,11 +154,6 @@ class Server:
         return True
 
 
-def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
-    """Return a server of surfaces that are already imported."""
-    return Server(offer=joined(map(offer_of, surfaces)), load=lambda: surfaces, call=call)
-
-
 def introduce(server: Server, request: Request) -> Json:
     """Return the capabilities: this begins a session of the older era."""
     about = {"capabilities": server.capabilities, "instructions": server.offer.instructions}
