@@ -70,7 +70,7 @@ def remember_command(
         return refusal_of(outcome)
     if team and isinstance(outcome, Written) and (why := unsent(memory)):
         outcome = replace(outcome, doubts=(*outcome.doubts, why))
-    more = {name: value for name in ("doubts", "why") if (value := getattr(outcome, name, ""))}
+    more: dict[str, Any] = {name: value for name in ("doubts", "why") if (value := getattr(outcome, name, ""))}
     status = "written" if isinstance(outcome, Written) else "pending"
     value = {"status": status, "record": outcome.record, "related": _similar(outcome.related), **more}
     return value, page("saved", outcome.record, outcome.related, **more)

@@ -94,8 +94,8 @@ def placing(text: str, edit: Edit) -> tuple[Standing, Callable[[], str]]:
             if not (there := _block(edit).search(text)):
                 return "missing", partial(tomltext.appended, text, wanted)
             held = there[0].replace("\r\n", "\n").strip() == wanted.strip()
-            ours = wanted.replace("\n", "\r\n") if "\r\n" in text else wanted
-            return "held" if held else "stale", lambda: text[: there.start()] + ours + text[there.end() :]
+            lines = wanted.replace("\n", "\r\n") if "\r\n" in text else wanted
+            return "held" if held else "stale", lambda: text[: there.start()] + lines + text[there.end() :]
         case Whole():
             is_ours = SIGN in text.partition("\n")[0]
             kept: Standing = "held" if text == value else "stale" if is_ours else "foreign"

@@ -331,9 +331,8 @@ def threads(ask: Ask) -> Json:
 @endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
-    found = effects(ask.memory, days=days)
-    rows = table(found, "shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot")
-    return {"scars": [{"record": cited(one.scar), **row} for one, row in zip(found, rows, strict=True)]}
+    columns = "record=scar|cited, shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot"
+    return {"scars": table(effects(ask.memory, days=days), columns, cited=cited)}
 
 
 @endpoint("/api/health", _HEALTH, selects_project=True)
