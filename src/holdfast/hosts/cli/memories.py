@@ -118,8 +118,7 @@ def list_command(
 ) -> Result:
     if only_scopes:
         counts = list_scopes(memory, everywhere=asked["everywhere"])
-        lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
-        return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
+        return counts, page("scopes", counts)
     filtered, wanted, hidden = bool(states or offset) or any(asked.values()), states or ("active",), 0
     if not logs and not asked["kinds"]:
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
