@@ -103,6 +103,9 @@ class Server:
             raise  # the client is gone, if its pipe is
         except TooDeep as problem:
             raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
+        except HoldfastError as problem:  # of a resource or a prompt: unlike tools, their results have no place for one
+            code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
+            raise ProtocolError(code, str(problem), {"code": problem.code}) from problem
         except Exception as problem:
             # The outermost loop of a host: a bug must not end the session, nor reveal internals.
             log.exception("%s failed", method)
@@ -181,8 +184,6 @@ def read_resource(server: Server, request: Request) -> Json:
         found = next((read for surface in server.load() if (read := surface.read(server.call, uri))), None)
     except NotFound as problem:
         raise ProtocolError(missing, str(problem), {"uri": uri}) from problem
-    except HoldfastError as problem:
-        raise _as_protocol_error(problem) from problem
     if found is None:
         raise ProtocolError(missing, f"There is no resource {uri}", {"uri": uri})
     resource, text = found
@@ -192,11 +193,7 @@ def read_resource(server: Server, request: Request) -> Json:
 def get_prompt(server: Server, request: Request) -> Json:
     """Return a prompt as one message."""
     surface, name, arguments = _named(server, request, "prompts")
-    try:
-        text = surface.say(server.call, name, arguments)
-    except HoldfastError as problem:
-        raise _as_protocol_error(problem) from problem
-    message = {"role": "user", "content": {"type": "text", "text": text}}
+    message = {"role": "user", "content": {"type": "text", "text": surface.say(server.call, name, arguments)}}
     return {"description": surface.prompts[name].description, "messages": [message]}
 
 
@@ -245,12 +242,6 @@ def _named(server: Server, request: Request, table: str) -> tuple[Surface, str, 
             return surface, name, arguments
     known = [one["name"] for one in getattr(server.offer, table)]
     raise ProtocolError(INVALID_PARAMS, f"Unknown {table[:-1]}: {name}", {table: known})
-
-
-def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
-    """Return the protocol error of a failed resource or prompt: unlike tools, their results have no place for one."""
-    code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
-    return ProtocolError(code, str(problem), {"code": problem.code})
 
 
 def offer_of(surface: Surface) -> Offer:

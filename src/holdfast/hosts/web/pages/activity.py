@@ -135,8 +135,9 @@ def _items(
     ask: Ask, wanted: Wanted, found: Stream, *, last: tuple[str, str] = ("", ""), only_new: bool = False
 ) -> dict[str, Any]:
     day, session = (render.date_of(ask, found.items[-1].at), found.items[-1].session) if found.items else last
+    kept = _kept(wanted)
     shown = {"stream": found, "lines": lines_of(ask, found.items, last), "only_new": only_new}
-    return shown | {"kept": _kept(wanted), "last": {"day": day, "last": session}}
+    return shown | {"kept": kept, "kept_older": {"day": day, "last": session, **kept}}
 
 
 def _kept(wanted: Wanted) -> dict[str, Any]:
