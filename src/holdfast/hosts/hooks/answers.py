@@ -14,6 +14,7 @@ import time
 from holdfast.hosts.hooks import places
 from holdfast.hosts.hooks.hook import LATE_CLIENTS, LONGEST_PATH, arguments, first, start
 from holdfast.model.files import FILE, digest, open_regular, state_of
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -150,7 +151,7 @@ def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[s
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
     rows = _rows(brief)
     new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
-    made_from = json.loads(next(line[5:] for line in known if line.startswith("from ")))
+    made_from = parse_json(next(line[5:] for line in known if line.startswith("from ")))
     changed = {id_ for path, place in made_from.items() for id_ in _listed(path, place)}
     withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
     if not new and not withdrawn:
