@@ -23,6 +23,7 @@ from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
 from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE, lines_in, list_store, listed_stores, open_regular
+from holdfast.model.ports import RemoteReplica
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.import_foreign import Report, import_items
@@ -326,17 +327,20 @@ def sync_command(
     if not chosen:
         hint = "`holdfast replica` lists them, `holdfast replica on notes` turns git notes on."
         raise Invalid("No replica is turned on.", hint=hint)
+    if rewrite and dry_run:
+        raise Invalid("--rewrite and --dry-run exclude each other.", hint="Rewriting cannot be previewed.")
     notes = adapters.open_notes(memory) if "notes" in chosen else None
     target = "" if offline or notes is None else _remote(notes.remotes(), remote)
     for name in chosen:
         check_place(memory, name, notes.addresses(target) if notes and target and name == "notes" else ())
-    if rewrite:
-        _rewrite(memory, remote, yes=yes)
     files = [name for name in chosen if name != "notes"]
 
     def agree(question: str) -> bool:
         return yes or (sys.stdin.isatty() and agreed(question))
 
+    if rewrite:
+        stored = notes or adapters.open_notes(memory)  # they stay when they are turned off
+        _rewrite(stored, "" if offline or no_push else _remote(stored.remotes(), remote), agree)
     # Files first, so that what was edited in them leaves with the notes; again if the notes brought something.
     results = [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
     if notes:
@@ -394,12 +398,9 @@ def off_command(memory: Memory, name: Replica) -> Result:
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
-def _rewrite(memory: Memory, remote: str, *, yes: bool) -> None:
-    notes = adapters.open_notes(memory)
-    target = _remote(notes.remotes(), remote)
+def _rewrite(notes: RemoteReplica, target: str, agree: Agree) -> None:
     where = f"here and at {target}" if target else "here"
-    question = f"Remove the history of the notes, {where}? Their current content stays."
-    if not yes and not (sys.stdin.isatty() and agreed(question)):
+    if not agree(f"Remove the history of the notes, {where}? Their current content stays."):
         raise Invalid("Nothing was rewritten.", hint="Use --yes to do it without asking.")
     if target and (problem := notes.fetch(target).problem):
         raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
