@@ -18,7 +18,7 @@ from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
-from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.session import Opening, contents_of, find_session, only_open, refresh, start
 
 
 def start_command(
@@ -57,12 +57,6 @@ def close_command(
     scars = unanswered(memory, session_id)
     outcome = close(memory, session=session_id, close_type=how, payload=content)
     return outcome, page("closing", outcome, scars), Conflict.exit_code if isinstance(outcome, NotClosed) else 0
-
-
-def session_list_command(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> Result:
-    sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
-    nothing = "No sessions yet: agents start them, or `holdfast session start`."
-    return sessions, page("sessions", sessions, head=False) if sessions else nothing
 
 
 def session_show_command(memory: Memory, id: str | None = None) -> Result:
@@ -141,4 +135,4 @@ def thread_open_command(
 def thread_list_command(memory: Memory, *, archived: bool = False, resolved: bool = False) -> Result:
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
-    return listed, page("threads", listed, nothing, head=False)
+    return listed, page("threads", listed, nothing)
