@@ -8,7 +8,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import CONTRACT
 
 for name in SURFACES:
-    offer = offer_of([surface_named(name)])
+    offer = offer_of(surface_named(name))
     if not (surface_folder(name) / CONTRACT).exists():  # there the contract says it
         # A line for each tool, resource and prompt: a change of one is a change of its line.
         parts = []

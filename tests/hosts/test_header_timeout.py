@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 import uvicorn
 
-from holdfast.hosts.loopback import heads_within
+from holdfast.hosts.loopback import _Bounded
 
 HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -22,7 +22,8 @@ async def greet(scope: dict[str, object], _receive: object, send: object) -> Non
 @contextmanager
 def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
-        config = uvicorn.Config(greet, http=heads_within(seconds, most), log_config=None, lifespan="off")
+        http = type("Own", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
+        config = uvicorn.Config(greet, http=http, log_config=None, lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

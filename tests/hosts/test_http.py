@@ -17,7 +17,6 @@ from mcp import Client, MCPError
 from holdfast.compose.settings import PRIVATE
 from holdfast.hosts.loopback import listening
 from holdfast.hosts.mcp.http import transport
-from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests import engines
 from tests.conftest import new_file, new_folder, ran
@@ -28,6 +27,7 @@ from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE
 from tests.hosts.toy import most_told
 from tests.rows import each, sampled
+from tests.serving import server_of
 
 ROOT = Path(__file__).parent.parent.parent
 ERAS = pytest.mark.parametrize("mode", sampled(["legacy", "2026-07-28"], 2))
@@ -67,7 +67,7 @@ def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> No
 
 @each("mode", ["legacy", "auto"])
 def test_the_sdks_server_of_this_host_answers_in_memory_as_ours_does(mode: str) -> None:
-    server = server_of([toy.surface], Call(open=toy.no_memory))
+    server = server_of(toy.surface, Call(open=toy.no_memory))
 
     async def session() -> None:
         async with Client(transport(server), mode=mode) as client:

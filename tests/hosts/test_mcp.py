@@ -18,7 +18,6 @@ from holdfast.hosts.mcp.protocol import (
     joined,
     meta_of,
     offer_of,
-    server_of,
     written_offer,
 )
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
@@ -27,6 +26,7 @@ from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
 from tests.rows import each, examples
+from tests.serving import server_of
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -200,7 +200,7 @@ def test_the_official_client_works_in_both_eras(environment: dict[str, str], tmp
 
 
 # Resources and prompts as tables of a surface, asked for in both protocol eras.
-SERVER = server_of([toy.surface], Call(open=toy.no_memory))
+SERVER = server_of(toy.surface, Call(open=toy.no_memory))
 ERAS = each("envelope", [{}, {"_meta": META}])
 
 
@@ -264,7 +264,7 @@ def test_only_what_a_surface_has_is_announced_and_answered() -> None:
     everything = {name: {"listChanged": False} for name in ("tools", "resources", "prompts")}
     assert ask("initialize", **INITIALIZE)["capabilities"] == everything
     assert ask("server/discover", _meta=META)["capabilities"] == everything
-    bare = server_of([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
+    bare = server_of(Surface(name="bare", tools=toy.surface.tools), Call(open=toy.no_memory))
     assert bare.answer("initialize", INITIALIZE)["capabilities"] == {"tools": {"listChanged": False}}
     for method in ("resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get"):
         with pytest.raises(ProtocolError, match="Method not found"):
@@ -280,14 +280,14 @@ def test_the_newer_era_says_how_long_an_answer_holds(method: str, params: dict[s
 def test_what_is_written_down_is_what_the_surfaces_offer() -> None:
     for name in SURFACES:
         forgotten = "a tool has changed: run `python3 dev.py uv run python scripts/offers.py`"
-        assert written_offer(name) == offer_of([surface_named(name)]), forgotten
+        assert written_offer(name) == offer_of(surface_named(name)), forgotten
 
 
 def test_several_surfaces_are_one_offer() -> None:
-    toys = offer_of([toy.surface])
-    both = joined([toys, offer_of([Surface(name="bare", instructions="Another.")]), toys])
+    toys = offer_of(toy.surface)
+    both = joined([toys, offer_of(Surface(name="bare", instructions="Another.")), toys])
     assert both.instructions == "A toy.\n\nAnother.\n\nA toy."
-    assert both == offer_of([toy.surface, Surface(name="bare", instructions="Another."), toy.surface])
+    assert both.tools == toys.tools * 2
 
 
 # Progress: told to who asked for it, only in long calls, a little at a time, and never after the answer.

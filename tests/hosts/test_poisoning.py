@@ -19,7 +19,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import answers
 from holdfast.hosts.hooks.places import handover_file, prepared_file, remotes_of
-from holdfast.hosts.mcp.protocol import ProtocolError, server_of
+from holdfast.hosts.mcp.protocol import ProtocolError
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.errors import HoldfastError
 from holdfast.model.fence import attribute, escaped, inline
@@ -40,6 +40,7 @@ from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import EACH_TOOL, calls_of
 from tests.replicas.seats import commit, git
 from tests.rows import each, sampled
+from tests.serving import server_of
 from tests.surfaces.examples import EXAMPLES, filled, requests_of
 
 WORD = "zeppelin"
@@ -134,7 +135,7 @@ def kept(memory: Memory, **given: Any) -> str:
 
 
 def asked(place: Place, name: str, method: str, params: dict[str, Any]) -> str:
-    server = server_of([surface_named(name)], Call(open=lambda: place.memory))
+    server = server_of(surface_named(name), Call(open=lambda: place.memory))
     try:
         answer = server.answer(method, params)
     except ProtocolError as problem:

@@ -10,10 +10,11 @@ from typing import Annotated
 
 from holdfast.compose import open_memory
 from holdfast.hosts.mcp import stdio
-from holdfast.hosts.mcp.protocol import APART_SECONDS, QUIET_SECONDS, server_of
+from holdfast.hosts.mcp.protocol import APART_SECONDS, QUIET_SECONDS
 from holdfast.model.errors import NotFound, StoreBusy
 from holdfast.surfaces.tool import Call, Surface, once
 from holdfast.verbs.memory import Memory
+from tests.serving import server_of
 
 surface = Surface(name="toy", instructions="A toy.")
 
@@ -83,7 +84,7 @@ def most_told(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    server = server_of([surface], Call(open=once(open_memory)))
+    server = server_of(surface, Call(open=once(open_memory)))
     if "--http" in sys.argv:
         from holdfast.hosts.mcp import http
 

@@ -8,9 +8,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.hosts.loopback import listening
 from holdfast.hosts.mcp.http import app
-from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests.protocol.fixtures import surface
+from tests.serving import server_of
 
 TOKEN = "of-the-suite"
 
@@ -35,7 +35,7 @@ class Introduced:
 if __name__ == "__main__":
     with listening(0) as listener:
         port = int(listener.getsockname()[1])
-        served = Introduced(app(server_of([surface], Call(open=no_store)), token=TOKEN, port=port))
+        served = Introduced(app(server_of(surface, Call(open=no_store)), token=TOKEN, port=port))
         print(f"http://127.0.0.1:{port}/mcp", flush=True)
         uvicorn.Server(uvicorn.Config(served, log_level="warning", lifespan="on")).run(sockets=[listener])
     sys.exit(0)

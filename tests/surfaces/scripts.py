@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from holdfast.hosts.mcp.protocol import server_of
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Record
@@ -16,6 +15,7 @@ from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.sessions.session import begin
 from tests import scripts
 from tests.conftest import make_memory
+from tests.serving import server_of
 from tests.verbs import scripts as verbs
 
 BANK = "example.org/acme/bank"
@@ -53,11 +53,11 @@ class Script(verbs.Script):
         self.client.context = begin(self.memory, implicit=True).context
 
     def read(self, uri: str) -> str:
-        server = server_of([self.surface], self.as_host())
+        server = server_of(self.surface, self.as_host())
         return str(server.answer("resources/read", {"uri": uri})["contents"][0]["text"])
 
     def prompt(self, name: str, **arguments: str) -> str:
-        server = server_of([self.surface], self.as_host())
+        server = server_of(self.surface, self.as_host())
         answer = server.answer("prompts/get", {"name": name, "arguments": arguments})
         return str(answer["messages"][0]["content"]["text"])
 

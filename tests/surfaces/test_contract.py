@@ -68,7 +68,7 @@ def test_everything_that_is_wrong_is_said_at_once(surface: Surface, given: dict[
 
 def test_another_name_works_and_is_listed_only_when_asked(surface: Surface) -> None:
     assert ask(surface, "lb", book="Emma") == ask(surface, title="Emma")
-    offer = offer_of([surface])
+    offer = offer_of(surface)
     assert [tool["name"] for tool in offer.tools] == ["lend-book"]
     listed = with_aliases(offer).tools
     assert [tool["name"] for tool in listed] == ["lend-book", "lb"]
@@ -78,7 +78,7 @@ def test_another_name_works_and_is_listed_only_when_asked(surface: Surface) -> N
 
 
 def test_two_surfaces_cannot_share_a_name(surface: Surface) -> None:
-    other = offer_of([Surface(name="toys", aliases={"lb": "echo"}, tools=toy.surface.tools)])
-    check_names([("shelf", offer_of([surface])), ("toy", offer_of([toy.surface]))])
+    other = offer_of(Surface(name="toys", aliases={"lb": "echo"}, tools=toy.surface.tools))
+    check_names([("shelf", offer_of(surface)), ("toy", offer_of(toy.surface))])
     with pytest.raises(Invalid, match="The surfaces shelf and toys both have a tool lb"):
-        check_names([("shelf", offer_of([surface])), ("toys", other)])
+        check_names([("shelf", offer_of(surface)), ("toys", other)])

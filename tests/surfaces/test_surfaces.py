@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from holdfast.hosts.mcp.protocol import Server, server_of, surface_folder, written_offer
+from holdfast.hosts.mcp.protocol import Server, surface_folder, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.event import Actor
 from holdfast.surfaces.tool import CONTRACT, Call, Tool, read_contract
 from holdfast.verbs.memory import Memory
 from tests.rows import each, sampled
+from tests.serving import server_of
 from tests.surfaces.conftest import Worlds
 from tests.surfaces.examples import EXAMPLES, filled, world
 
@@ -24,7 +25,7 @@ EACH_TOOL = each(("name", "tool"), TOOLS)
 
 
 def served(name: str, memory: Memory) -> Server:
-    return server_of([surface_named(name)], Call(open=lambda: memory))
+    return server_of(surface_named(name), Call(open=lambda: memory))
 
 
 def call(server: Server, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:

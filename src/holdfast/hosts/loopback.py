@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import anyio
 import h11
@@ -29,8 +29,6 @@ LEAVING = 2  # seconds: how long running requests may take after a stop signal
 DRAINED_TIMES = 3  # times the longest body: how much of a body that is too long is still read
 BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
 TOKEN_FILE = "http-token"  # noqa: S105  a file name
-HEAD_SECONDS = 30.0  # as long as a body may take
-MOST_WAITING = 200  # connections of one address whose request headers are incomplete
 log = logging.getLogger(__name__)
 
 
@@ -78,7 +76,7 @@ def serve(
         log_config=None,
         log_level=logging.CRITICAL,  # it logs errors for streams closed at shutdown; the hosts log failures
         lifespan="on",
-        http=heads_within(),  # the same parser everywhere, whatever else is installed
+        http=_Bounded,  # the same parser everywhere, whatever else is installed
         ws="none",
         proxy_headers=False,
         server_header=False,
@@ -157,17 +155,12 @@ async def with_body(scope: Scope, receive: Receive, longest: int) -> Receive | R
     return PlainTextResponse("The rest of the request did not come in time.\n", 408)
 
 
-def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
-    """Return a uvicorn protocol that drops connections whose headers are late, or too many of them at once."""
-    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
-
-
 class _Bounded(H11Protocol):
-    """A connection that must send its headers in time; `waiting` are those that have not yet, by address, the oldest first."""
+    """A connection that is dropped if its headers are late; `waiting` are those without, by address, the oldest first."""
 
-    seconds: float
-    most: int
-    waiting: dict[str, dict["_Bounded", None]]
+    seconds: ClassVar[float] = 30.0  # as long as a body may take
+    most: ClassVar[int] = 200  # connections of one address whose request headers are incomplete
+    waiting: ClassVar[dict[str, dict["_Bounded", None]]] = {}
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

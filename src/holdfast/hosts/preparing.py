@@ -16,8 +16,7 @@ from holdfast.compose import open_memory, turn
 from holdfast.compose.settings import load_settings, settings_files
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import HoldfastError
-from holdfast.model.files import FILE, read_regular, state_of
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.files import FILE, state_of
 from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import note_tips
@@ -61,7 +60,7 @@ class Places:
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
-        folder, prepared = Path(place.root), self._prepared_for(place)
+        folder, prepared = Path(place.root), places.read_prepared(self.home, *place)
         own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
         if not folder.is_dir() and (project := prepared.get("project")):
             own["project"] = project
@@ -74,12 +73,12 @@ class Places:
         """Prepare the answers for a place; return its project, and the brief. A session about to continue first gets where it stands."""
         # Their states come first: what changes from here on is noticed at the next comparison.
         watched = {path: state_of(path) for path in (*places.head_files(place.root), *settings_files(Path(place.root)))}
-        before = {} if place in self.active else self._prepared_for(place).get("settings", {})
+        before = {} if place in self.active else places.read_prepared(self.home, *place).get("settings", {})
         with self.opened(place) as memory:
             if session:
                 _hand_over(memory, Path(places.handover_file(self.home, session)), session)
             note_tips(memory)
-            file = Path(places.prepared_file(self.home, place.root, place.project))
+            file = Path(places.prepared_file(self.home, *place))
             settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
             here = {"path": place.root, "remotes": places.remotes_of(place.root), "settings": settings}
             return memory.project, prepare(memory, file, here, watched)
@@ -87,13 +86,6 @@ class Places:
     def prepare(self, chosen: Iterable[Place]) -> list[str]:
         """Prepare the answers for those places that are still there; return their projects."""
         return [self.prepared(place)[0] for place in sorted(chosen) if Path(place.root).is_dir()]
-
-    def _prepared_for(self, place: Place) -> dict[str, Any]:
-        try:
-            prepared = parse_json(read_regular(places.prepared_file(self.home, place.root, place.project)))
-        except (OSError, ValueError):
-            return {}
-        return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}
 
 
 def next_session(home: Path, folder: Path) -> SessionBrief | None:

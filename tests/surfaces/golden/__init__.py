@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.mcp.protocol import server_of
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.model.event import Actor
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, make_memory
+from tests.serving import server_of
 
 HERE = Path(__file__).parent
 _ID = re.compile(r"(?<![0-9A-Z])(?:01M3[0-9A-HJKMNP-TV-Z]{22}|(?=[A-Z]*\d)(?=\d*[A-Z])[0-9A-HJKMNP-TV-Z]{8,12})\b")
@@ -37,7 +37,7 @@ def replayed(name: str, folder: Path) -> list[Pair]:
     time = Time()
     with make_memory(folder, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as memory:
         memory = begin(memory, implicit=True)
-        server = server_of([surface_named(name)], Call(open=lambda: memory))
+        server = server_of(surface_named(name), Call(open=lambda: memory))
         for pair in written(name):
             time.now += 60
             arguments = json.loads(_with_ids(json.dumps(pair["arguments"], ensure_ascii=False), seen))

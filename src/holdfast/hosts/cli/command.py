@@ -146,7 +146,13 @@ def built(entry: Entry, **settings: Any) -> click.Command:
 
         return alias(entry)
     module = entry.module.removeprefix("+")
-    function = _defined(entry.path, module)
+    if module.startswith("="):
+        verbs, _, name = module.removeprefix("=").rpartition(".")
+        function = getattr(import_module(f"holdfast.verbs.{verbs}"), name)
+    else:  # the function of its module with the longest part of its path in its name
+        own, words = import_module(f"holdfast.hosts.cli.{module}"), entry.path.replace("-", "_").split()
+        names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
+        function = next(getattr(own, name) for name in names if hasattr(own, name))
     if isinstance(function, click.Command):
         function.help, function.epilog = settings["help"], settings["epilog"]
         return function
@@ -168,16 +174,6 @@ def built(entry: Entry, **settings: Any) -> click.Command:
 
     options = [*map(_option_of, asked.values()), *[_JSON] * has_json]
     return click.Command(entry.path.split()[-1], callback=run, params=options, **settings)
-
-
-def _defined(path: str, module: str) -> Any:
-    """Return the verb that a command is, or the function of its module: the one with the longest part of its path in its name."""
-    if module.startswith("="):
-        verbs, _, name = module.removeprefix("=").rpartition(".")
-        return getattr(import_module(f"holdfast.verbs.{verbs}"), name)
-    own, words = import_module(f"holdfast.hosts.cli.{module}"), path.replace("-", "_").split()
-    names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
-    return next(getattr(own, name) for name in names if hasattr(own, name))
 
 
 def _result(entry: Entry, function: Callable[..., Any], given: dict[str, Any]) -> Result:

@@ -54,11 +54,7 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
     kept = done.kept if done.dry_run else [record.id for record in done.kept]
 
     def draw() -> None:
-        for record in done.kept if done.dry_run else ():
-            say(f"{record.title}  ({len(record.body):,} characters)")
-        nothing = "No documents were found here (README, CONTRIBUTING, CLAUDE.md, AGENTS.md, docs/)."
-        if not quiet:
-            say(str(done) if done.found else nothing)
+        page("seeded", done, quiet=quiet)()
         for problem in done.problems:
             say(str(problem), err=True)
 

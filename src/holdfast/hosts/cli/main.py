@@ -134,16 +134,9 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
         os.environ["NO_COLOR"] = "1"
     ctx.obj = {name: value for name, _, value in (pair.partition("=") for pair in pairs)} | {"home": home}
     if ctx.invoked_subcommand is None:
-        from holdfast.hosts.cli.render import console
+        from holdfast.hosts.cli.render import page
 
-        out = console()
-        out.print(f"[bold]holdfast[/] {__version__}  [dim]institutional memory for AI coding agents[/]\n")
-        for line in WELCOME:
-            out.print(f"  [cyan]holdfast {line}[/]")
-        out.print()
-        for name, entry in FIRST.items():
-            out.print(f"  [cyan]{name:<10}[/]{entry.line}")
-        out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
+        page("welcome", __version__, WELCOME, FIRST)()
 
 
 def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.hosts.cli.command import Result, insist, wants_json
-from holdfast.hosts.cli.render import BELOW, agreed, console, hanging, headed, indented, page, say, show_recalled
+from holdfast.hosts.cli.render import agreed, page, say, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict, Invalid
@@ -19,7 +19,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain, how_near
+from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain
 from holdfast.policy.ranking.weight import REASONS
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.maps import Terms, mapped
@@ -29,7 +29,7 @@ from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records import hot
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
 from holdfast.verbs.records.read import Level, browse, get, hydrate, list_records, list_scopes
-from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
+from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search.recall import recall
 
 LABELS = "project everywhere kinds scopes tags session starters since until"
@@ -66,9 +66,14 @@ def remember_command(
     with teaching_fields(draft.kind):
         draft = replace(draft, project=GLOBAL) if global_ else draft
         outcome = write(memory, draft, waivers=waivers, redact=redact)
+    if not isinstance(outcome, Written | WrittenPending):
+        return refusal_of(outcome)
     if team and isinstance(outcome, Written) and (why := unsent(memory)):
         outcome = replace(outcome, doubts=(*outcome.doubts, why))
-    return outcome_of(outcome)
+    more: dict[str, Any] = {name: value for name in ("doubts", "why") if (value := getattr(outcome, name, ""))}
+    status = "written" if isinstance(outcome, Written) else "pending"
+    value = {"status": status, "record": outcome.record, "related": _similar(outcome.related), **more}
+    return value, page("saved", outcome.record, outcome.related, **more)
 
 
 def recall_command(
@@ -113,8 +118,7 @@ def list_command(
 ) -> Result:
     if only_scopes:
         counts = list_scopes(memory, everywhere=asked["everywhere"])
-        lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
-        return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
+        return counts, page("scopes", counts)
     filtered, wanted, hidden = bool(states or offset) or any(asked.values()), states or ("active",), 0
     if not logs and not asked["kinds"]:
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
@@ -212,36 +216,8 @@ promote_command, demote_command = _hot_action(hot.promote, "added"), _hot_action
 pin_command, unpin_command = _hot_action(hot.pin, "pinned"), _hot_action(hot.unpin, "unpinned")
 
 
-def outcome_of(outcome: Outcome) -> Result:
-    """Return what a write came to, as JSON and printed; a rejection exits with code 4."""
-    match outcome:
-        case Written(record=record, related=related, doubts=doubts):
-            status, word, why = "written", "saved: ", ""
-        case WrittenPending(record=record, related=related, why=why):
-            status, word, doubts = "pending", "pending approval: ", ()
-        case refused:
-            return refusal_of(refused)
-
-    def draw() -> None:
-        out, id_ = console(), short(record.id)
-        hanging(out, headed(record, word), BELOW)
-        if why:
-            indented(out, f"because {why}", 2, style="yellow")
-            indented(out, f"to approve: holdfast review approve {id_}", 4, style="dim")
-            indented(out, f"to reject:  holdfast review reject {id_}", 4, style="dim")
-        if places := warns_at(record):
-            indented(out, f"warns at {places}", 2, style="dim")
-        for doubt in doubts:
-            indented(out, f"warning: {doubt}", 2, style="yellow")
-        for near in related:
-            indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
-
-    more = {name: value for name, value in (("doubts", doubts), ("why", why)) if value}
-    return {"status": status, "record": record, "related": _similar(related), **more}, draw
-
-
 def refusal_of(refused: Refused) -> Result:
-    """Return why nothing was saved and what to do."""
+    """Return why nothing was saved and what to do; it exits with code 4."""
     refusal = explain(refused, REMEDIES["cli"])
     value: dict[str, Any] = {"status": refusal.code, "message": refusal.reason, "hint": refusal.hint}
     (name,) = (spec.name for spec in fields(refused))
@@ -258,4 +234,4 @@ def _similar(similar: tuple[Similar, ...]) -> list[dict[str, Any]]:
 
 def done(what: str, record: Record) -> Result:
     """Return what was done with a memory."""
-    return {"status": what, "record": record}, lambda: hanging(console(), headed(record, f"{what}: "), BELOW)
+    return {"status": what, "record": record}, page("linked", what, record)

@@ -30,6 +30,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, filled, shorten
+from holdfast.policy.admission.admit import how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader, steps_of
@@ -135,7 +136,8 @@ def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
     out, styles = console(), {"strong": "green", "fair": "yellow", "weak": "dim"}
     for hit in recalled.hits:
         record, judged = hit.record, hit.freshness
-        head = headed(record).append("  ").append(hit.confidence, styles[hit.confidence])
+        head = Text.assemble((short(record.id), "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ")
+        head.append(hit.confidence, styles[hit.confidence])
         if judged:
             head.append(f"  {freshness_text(judged)}", FRESHNESS[judged.state][0])
         hanging(out, head, BELOW)
@@ -172,11 +174,6 @@ def _show_rest(out: Console, recalled: Recalled) -> None:
         out.print(f"[dim]{recalled.cut} more match; raise --limit or --budget to list them.[/]")
     for note in recalled.notes:
         out.print(Text(note, style="yellow"))
-
-
-def headed(record: Record, before: str = "") -> Text:
-    """Return a record's id, icon and title, with what was done with it before the title."""
-    return Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {before}", (record.title, "bold"))
 
 
 def _below_title(record: Record, snippet: str) -> str:
@@ -271,6 +268,7 @@ def _pages() -> Callable[..., str]:
         "block": lambda text, by: "\n".join(" " * by + line if line else BLANK for line in text.split("\n")),
         "details": details,
         "fit": lambda title, taken: fitting(console(), title, taken),
+        "how_near": how_near,
         "freshness": lambda judged: (*FRESHNESS[judged.state], freshness_text(judged)),
         "icon": icon,
         "label": field_label,

@@ -104,10 +104,9 @@ def _decide_all(
     else:
         named = [(name, *inbox.decide_by_name(memory, name, choice, given)) for name in references]
         made = [(record.id if record else name, done.message) for name, record, done in named]
-    lines = [f"{reference if '@' in reference else short(reference)}  {done}" for reference, done in made]
     value = [{"reference": reference, "done": done} for reference, done in made]
     left = any(done.startswith("left: ") for _, done in made)
-    return value, "\n".join(lines) or NOTHING, Conflict.exit_code if left else 0
+    return value, page("decided", value, NOTHING), Conflict.exit_code if left else 0
 
 
 def _listed(items: Sequence[Item], uncompared: int) -> Result:

@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from holdfast.verbs.upkeep.stream import Item
 
 DEFAULT_PORT, TEAM_PORT = 4653, 4654
-WATCH_INDENT = 22  # where the text of an item begins
-_STYLES = {
-    "prompt": "bold blue",
-    "answer": "magenta",
-    "record": "cyan",
-    "observation": "yellow",
-    "use": "green",
-    "session": "bold",
-}
 Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--surface")]
 
 
@@ -139,33 +130,21 @@ def _print(item: "Item", *, everywhere: bool) -> None:
 
         print(escaped(json.dumps(item_json(item), ensure_ascii=False)), flush=True)
         return
-    from rich.text import Text
-
-    from holdfast.hosts.cli.render import console, hanging, local
+    from holdfast.hosts.cli.render import page
     from holdfast.model.event import VERB_WORDS
 
-    project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
-    style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
     verb = "in hot set" if item.verb == "heated" else VERB_WORDS.get(item.verb, item.verb)  # short: it has a column
-    word = (item.outcome or verb) if item.what in ("use", "change") else {"record": "saved"}.get(item.what, item.what)
-    line = Text.assemble((f"{local(item.at, '%H:%M:%S')} ", "dim"), (f"{word:<12}", style), f" {item.text}")
-    hanging(console(), line.append(f"  {item.client}{project}", "dim"), WATCH_INDENT)
+    page("happened", item, item.outcome or verb, everywhere=everywhere)()
     sys.stdout.flush()
 
 
 def work_command(*, seconds: float = 120.0) -> Result:
     from holdfast.compose.settings import store_folder
+    from holdfast.hosts.cli.render import page
     from holdfast.hosts.worker import work
-    from holdfast.model.text import counted
 
     chosen, flags = settings(), click.get_current_context().find_root().obj
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     done = work(flags, store_folder(chosen.config, Path.cwd()), Path.cwd(), seconds=seconds)
-    if done is None:
-        return {"status": "busy"}, "Another worker holds the lock."
-    counts = {"event": done.drained, "session": done.sessions, "new memory": done.records}
-    counts |= {"vector": done.vectors, "updated file": done.files}
-    parts = [counted(count, what) for what, count in counts.items() if count]
-    summary = f"Processed: {', '.join(parts)}." if parts else "Nothing to process."
-    return done, "\n".join([summary, *done.problems])
+    return (done, page("worked", done)) if done else ({"status": "busy"}, "Another worker holds the lock.")

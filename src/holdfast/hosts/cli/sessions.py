@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
 from holdfast.hosts.cli.render import PERSON, page, wrapped
-from holdfast.hosts.cli.values import json_in, stdin_text, text_in
+from holdfast.hosts.cli.values import json_in, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
@@ -18,7 +18,7 @@ from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
-from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.session import Opening, contents_of, find_session, only_open, refresh, start
 
 
 def start_command(
@@ -59,12 +59,6 @@ def close_command(
     return outcome, page("closing", outcome, scars), Conflict.exit_code if isinstance(outcome, NotClosed) else 0
 
 
-def session_list_command(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> Result:
-    sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
-    nothing = "No sessions yet: agents start them, or `holdfast session start`."
-    return sessions, page("sessions", sessions, head=False) if sessions else nothing
-
-
 def session_show_command(memory: Memory, id: str | None = None) -> Result:
     session = id or only_open(memory).id
     left, topics = contents_of(memory, session), topics_of(memory, session)
@@ -74,7 +68,7 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
 def save_command(
     memory: Memory, file: Path, *, session: str | None = None, format_: Literal["json", "markdown"] | None = None
 ) -> Result:
-    text = stdin_text() if str(file) == "-" else text_in(file, transcripts.LONGEST)
+    text = text_in(file, transcripts.LONGEST)
     form = format_ or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
     saved = transcripts.save_transcript(memory, text, session=session or "", form=form)
     value = {"session": saved.session, "tokens": saved.tokens, "format": saved.format}
@@ -141,4 +135,4 @@ def thread_open_command(
 def thread_list_command(memory: Memory, *, archived: bool = False, resolved: bool = False) -> Result:
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
-    return listed, page("threads", listed, nothing, head=False)
+    return listed, page("threads", listed, nothing)

@@ -17,7 +17,7 @@ from rich.text import Text
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
 from holdfast.hosts.cli.command import Printed, settings, wants_json
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import console, hanging, page, print_json, say
+from holdfast.hosts.cli.render import console, page, print_json, say
 from holdfast.hosts.hooks.places import checkout_root
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
@@ -89,10 +89,11 @@ class Typed:
         """True if questions may be asked."""
         return not (self.yes or self.dry_run)
 
-    def proceeds(self, question: str, plan: Sequence[Planned] = ()) -> bool:
+    def proceeds(self, plan: Sequence[Planned], question: str = "") -> bool:
         """Return whether to proceed; asks if questions are allowed, and shows the changes of a plan on request."""
         if not self.asks:
             return self.yes and not self.dry_run
+        question = question or f"Change {counted(sum(change.changes for change in plan), 'file')}?"
         if not plan:
             return click.confirm(question, default=True)
         answers = click.Choice(["y", "n", "d"], case_sensitive=False)
@@ -187,7 +188,7 @@ def _switch(found: Sequence[Found], machine: Machine, asked: Typed) -> None:
 
     if replaced or not here.manifest.clients():
         _set_up(choices, here, asked, replaced=replaced, then=bring)
-    elif asked.proceeds("Import it?"):  # Holdfast is set up in its place already
+    elif asked.proceeds((), "Import it?"):  # Holdfast is set up in its place already
         bring()
 
 
@@ -201,7 +202,7 @@ def uninstall_command(**typed: Annotated[Any, Fields(Typed, f"names all_ {SHOWN}
     leaving = {client.name for client in check_clients(asked.names)} or here.manifest.clients()
     plan = removals(here.manifest, leaving)
     _show_plan(plan, here.machine, asked)
-    done = bool(plan) and asked.proceeds(_question(plan), plan)
+    done = bool(plan) and asked.proceeds(plan)
     if done and not apply(plan, here.manifest, here.store).files:
         for name in ("prepared", "changes"):  # no hook reads them any more
             shutil.rmtree(here.store / name, ignore_errors=True)
@@ -224,13 +225,13 @@ def _set_up(
     leaving = {name for name in choices.names if not choices.wants_hooks(name)}
     if unhooked := removals(here.manifest, leaving, only_hooks=True):
         _show_plan(unhooked, here.machine, asked)
-        if asked.proceeds("Remove these hooks?", unhooked):
+        if asked.proceeds(unhooked, "Remove these hooks?"):
             here = replace(here, manifest=apply(unhooked, here.manifest, here.store))
     wants = [*replaced, *table.wanted(choices, here.machine, here.made)]
     plan = planned(wants, choices, here.manifest, here.machine.project)
     _show_plan(plan, here.machine, asked, [client.name for client in choices.clients])
     will_change = any(change.changes for change in plan)
-    done = bool(choices.clients) and (asked.proceeds(_question(plan), plan) if will_change else not asked.dry_run)
+    done = bool(choices.clients) and (asked.proceeds(plan) if will_change else not asked.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
         apply(plan, manifest, here.store, private=here.level == "user")
@@ -251,10 +252,7 @@ def _set_up(
 def say_next(home: Path) -> None:
     """Prepare what the next session in this folder will get, and say what that is; nothing if no client has our hooks."""
     if brief := next_session(home, Path.cwd()):
-        count, left = counted(len(brief.memories.ids), "memory"), " and where work was left off" * bool(brief.left_off)
-        known = f"It will begin with {count}{left}: `holdfast brief` prints it."
-        nothing = "Nothing is known here yet: `holdfast ingest bootstrap` imports what the documents say."
-        say(known if brief.memories.ids or left else nothing)
+        page("next_session", brief)()
 
 
 def _clients(asked: Typed, machine: Machine) -> tuple[Client, ...]:
@@ -276,37 +274,27 @@ def _show_plan(plan: Sequence[Planned], machine: Machine, asked: Typed, names: S
     """Print for each client what changes, and in which files; on request every change before that; nothing for a program."""
     if wants_json():
         return
-    out, home = console(), machine.home
     if asked.diffs:
         _show_diffs(plan)
+    rows, home = list[tuple[str, str, list[str]]](), machine.home
     for name in names or dict.fromkeys(client for one in plan for client, *_ in one.entries):
         files = [one for one in plan if any(client == name for client, *_ in one.entries)]
-        title = BY_NAME[name].title if name in BY_NAME else name
         counts = Counter((how, noun) for one in files for client, how, noun in one.entries if client == name)
         done: dict[str, list[str]] = {}  # "1 server, 10 hooks, 1 permission: Holdfast's tools run without asking"
         for (how, noun), count in sorted(counts.items(), key=lambda pair: pair[0][1] == "permission"):
             done.setdefault(how, []).append(counted(count, noun))
         words = "; ".join(f"{', '.join(each)}{'' if how == 'added' else f' {how}'}" for how, each in done.items())
         words += ": Holdfast's tools run without asking" if counts["added", "permission"] else ""
-        hanging(out, Text.assemble((f"{title:<15} ", "bold"), words or "already set up"), 16)
         paths = (f"~/{one.path.relative_to(home)}" if one.path.is_relative_to(home) else one.path for one in files)
         fates = (" (new)" if one.before is None else " (removed)" if one.after is None else "" for one in files)
-        if files and not asked.diffs:
-            shown = ", ".join(f"{path}{fate}" for path, fate in zip(paths, fates, strict=True))
-            hanging(out, Text(f"{'':<15} {shown}"), 16)
-    for left in (left for change in plan for left in change.left_alone):
-        out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
-        if left.snippet:
-            out.print(Text(f"To add by hand:\n{left.snippet}", style="dim"))
+        places = [f"{path}{fate}" for path, fate in zip(paths, fates, strict=True)]
+        rows.append((BY_NAME[name].title if name in BY_NAME else name, words, [] if asked.diffs else places))
+    page("plan", rows, [left for change in plan for left in change.left_alone])()
 
 
 def _show_diffs(plan: Sequence[Planned]) -> None:
     for line in (line for change in plan for line in diff_of(change).splitlines()):
         console().print(Text(line, style=_DIFF_STYLE.get(line[:1], "")), soft_wrap=True)  # a diff is not re-broken
-
-
-def _question(plan: Sequence[Planned]) -> str:
-    return f"Change {counted(sum(change.changes for change in plan), 'file')}?"
 
 
 def _conclude(plan: Sequence[Planned], *, done: bool, **more: object) -> None:

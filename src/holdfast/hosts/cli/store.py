@@ -23,6 +23,7 @@ from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
 from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE, lines_in, list_store, listed_stores, open_regular
+from holdfast.model.ports import RemoteReplica
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.import_foreign import Report, import_items
@@ -43,20 +44,16 @@ Replica = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 _EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
 
 
-def backup_command(file: Path | None = None, *, keep: int | None = None) -> Result:
+def backup_command(file: Path | None = None, *, keep: int | None = None) -> dict[str, Any]:
     if file and keep:
         raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
     store = _store(exists=True)
     keep_out_of_git(store.parent)
-    with working("copying the store"):
-        made, mark, removed = doctor.back_up_store(store, file, keep=keep, now=_now())
-    text = f"{counted(mark.events, 'event')} copied to {made}, and checked."
-    older = f"\n{counted(len(removed), 'older backup')} removed." if removed else ""
-    value = {"backup": str(made), **asdict(mark), "removed": [str(path) for path in removed]}
-    return value, text + older
+    made, mark, removed = doctor.back_up_store(store, file, keep=keep, now=_now())
+    return {"backup": str(made), **asdict(mark), "removed": list(map(str, removed))}
 
 
-def restore_command(file: Path, *, yes: bool = False) -> Result:
+def restore_command(file: Path, *, yes: bool = False) -> dict[str, Any]:
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
@@ -65,9 +62,7 @@ def restore_command(file: Path, *, yes: bool = False) -> Result:
     insist(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
     with _exclusive(store.parent, "restoring the store"):
         mark, former = doctor.restore(file, store, now=_now())
-    before = f"\nWhat was there before is in {former}." if former else ""
-    value = {"restored": str(file), "former": str(former) if former else None, **asdict(mark)}
-    return value, f"{counted(mark.events, 'event')} restored and checked.{before}"
+    return {"restored": str(file), "former": str(former) if former else None, **asdict(mark)}
 
 
 def recover_command(file: Path | None = None, *, output: Path | None = None, yes: bool = False) -> Result:
@@ -110,24 +105,18 @@ def _exclusive(home: Path, label: str) -> Iterator[None]:
         shutil.rmtree(home / "replicas", ignore_errors=True)
 
 
-def migrate_command(*, to: str | None = None, from_: str | None = None, grant_: str | None = None) -> Result:
+def migrate_command(*, to: str = "", from_: str = "", grant_: str = "") -> Result:
     if grant_ and not (to or from_):
         with open_memory(settings()) as memory:
             grant(memory, grant_)
-        may = "it owns nothing, and sees only what the requesting user may see."
-        return {"granted": grant_}, f"{grant_} may run `holdfast server run` now: {may}"
+        return {"granted": grant_}, page("granted", grant_)
     if bool(to) == bool(from_):
         raise Invalid("Pass either --to or --from.", hint="Each takes a postgresql:// URL or a folder.")
     config = settings().config
     with progress("opening", None) as shown:
-        home, ends = store_folder(config, Path.cwd()), {"target": to or "", "source": from_ or ""}
+        home, ends = store_folder(config, Path.cwd()), {"target": to, "source": from_}
         moved = move_store(config, home, **ends, progress=lambda what, done, total: shown(done, total, what))
-    amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
-    lines = [f"Moved: {', '.join(amounts)}.", f"Both journals have the hash {moved.hash[:16]}…."]
-    if to:
-        name = "HOLDFAST_DATABASE" if "://" in to else "HOLDFAST_HOME"
-        lines.append(f"Set database to use it from now on: {name}={to}")
-    return moved, "\n".join(lines)
+    return moved, page("migrated", moved, to)
 
 
 def rebuild_command(
@@ -166,8 +155,9 @@ def project_command(memory: Memory) -> Result:
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
-    value = {"folder": str(folder.resolve()), "store": str(make_store(folder, at))}
-    return value, "{folder} and everything in it uses the store in {store} from now on.".format(**value)
+    place, store = str(folder.resolve()), str(make_store(folder, at))
+    text = f"{place} and everything in it uses the store in {store} from now on."
+    return {"folder": place, "store": store}, text
 
 
 def detach_command(folder: Path = Path()) -> Result:
@@ -191,8 +181,8 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
         with working("searching for secrets"):
             leaks = scan(memory)
         if not masking:
-            footer = "`holdfast store scan --redact` masks them."
-            return {"leaks": leaks}, _leaks(leaks, footer), FOUND if leaks else 0
+            shown = _leaks(leaks, "`holdfast store scan --redact` masks them.")
+            return {"leaks": leaks}, shown, FOUND if leaks else 0
         if leaks and not yes:
             _leaks(leaks, error=True)()
             insist("Mask them in the store, history included? This cannot be undone.", yes=False)
@@ -200,11 +190,7 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
     if not done["clean"]:
         reading = "Another process is reading the store, so its log still contains old pages."
         say(f"{reading} Close it and run this again.", err=True)
-    text = (
-        f"Masked: {done['events']} events of {len(done['records'])} memories and their sessions, {sum(done['rows'].values())} rows "
-        f"outside the journal, {done['files']} files.\nThe secret may be stored elsewhere too: rotate it."
-    )
-    return {"leaks": leaks, "redacted": done}, text if leaks else "No secrets found."
+    return {"leaks": leaks, "redacted": done}, page("masked", done, leaks)
 
 
 def _leaks(leaks: Sequence[Leak], footer: str = "", *, error: bool = False, always: bool = False) -> Callable[[], None]:
@@ -224,21 +210,14 @@ def export_command(
         project = adapters.checkout_of(target).project() if target else memory.project
         own = (record for record in records_of(memory) if record.project == project)
         done = adapters.write_foreign(as_, own, target or Path.cwd())
-        text = f"{counted(done['written'], 'entry')} added to refs/notes/mem of {project}; {done['known']} were there already."
-        private = "private memories were left out, since notes are pushed: holdfast share ID first."
-        text += f"\n{done['left_out']} {private}" if done["left_out"] else ""
-        return {"project": project, "added": done["written"], "known": done["known"], "private": done["left_out"]}, text
+        counts = {"added": done["written"], "known": done["known"], "private": done["left_out"]}
+        return {"project": project, **counts}, page("exported_notes", done, project)
     if as_ not in ("events", "json"):
         if target is None:
             raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
         done = adapters.write_foreign(as_, records_of(memory), target)
-        text = f"{counted(done['written'], 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
-        text += f" {done['known']} were there already." if done["known"] else ""
-        which = "those of sessions" if as_ == "gitmem" else "retired ones"
-        left_out = f"\n{counted(done['left_out'], 'memory')} left out: {as_} has no place for {which}."
         counts = {"memories": done["written"], "known": done["known"], "left_out": done["left_out"]}
-        value = {"output": str(target), **counts}
-        return value, text + (left_out if done["left_out"] else "")
+        return {"output": str(target), **counts}, page("exported", done, as_, target)
     lines = export_records(memory) if as_ == "json" else export(memory)
     if target is None:
         for line in lines:
@@ -348,17 +327,20 @@ def sync_command(
     if not chosen:
         hint = "`holdfast replica` lists them, `holdfast replica on notes` turns git notes on."
         raise Invalid("No replica is turned on.", hint=hint)
+    if rewrite and dry_run:
+        raise Invalid("--rewrite and --dry-run exclude each other.", hint="Rewriting cannot be previewed.")
     notes = adapters.open_notes(memory) if "notes" in chosen else None
     target = "" if offline or notes is None else _remote(notes.remotes(), remote)
     for name in chosen:
         check_place(memory, name, notes.addresses(target) if notes and target and name == "notes" else ())
-    if rewrite:
-        _rewrite(memory, remote, yes=yes)
     files = [name for name in chosen if name != "notes"]
 
     def agree(question: str) -> bool:
         return yes or (sys.stdin.isatty() and agreed(question))
 
+    if rewrite:
+        stored = notes or adapters.open_notes(memory)  # they stay when they are turned off
+        _rewrite(stored, "" if offline or no_push else _remote(stored.remotes(), remote), agree)
     # Files first, so that what was edited in them leaves with the notes; again if the notes brought something.
     results = [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
     if notes:
@@ -416,12 +398,9 @@ def off_command(memory: Memory, name: Replica) -> Result:
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
-def _rewrite(memory: Memory, remote: str, *, yes: bool) -> None:
-    notes = adapters.open_notes(memory)
-    target = _remote(notes.remotes(), remote)
+def _rewrite(notes: RemoteReplica, target: str, agree: Agree) -> None:
     where = f"here and at {target}" if target else "here"
-    question = f"Remove the history of the notes, {where}? Their current content stays."
-    if not yes and not (sys.stdin.isatty() and agreed(question)):
+    if not agree(f"Remove the history of the notes, {where}? Their current content stays."):
         raise Invalid("Nothing was rewritten.", hint="Use --yes to do it without asking.")
     if target and (problem := notes.fetch(target).problem):
         raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")

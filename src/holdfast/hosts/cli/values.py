@@ -117,18 +117,20 @@ def stdin_text() -> str:
 
 
 def json_in(file: Path, longest: int) -> Any:
-    """Parse a JSON file, or stdin for `-`, bounded."""
+    """Parse a JSON file, bounded; `-` is stdin."""
     from holdfast.model.foreign_json import parse_json
 
     try:
-        return parse_json(stdin_text() if str(file) == "-" else text_in(file, longest), longest)
+        return parse_json(text_in(file, longest), longest)
     except ValueError as problem:
         hint = "Fix it and try again; nothing was written."
         raise Invalid(f"{file} cannot be read as JSON: {problem}.", hint=hint) from problem
 
 
 def text_in(file: Path, longest: int) -> str:
-    """Read a file as UTF-8, bounded."""
+    """Read a file as UTF-8, bounded; `-` is stdin."""
+    if str(file) == "-":
+        return stdin_text()
     try:
         return read_regular(file, longest).decode()
     except (OSError, UnicodeDecodeError) as problem:

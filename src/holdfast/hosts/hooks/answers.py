@@ -11,9 +11,10 @@ import os
 import sys
 import time
 
+from holdfast.hosts.hooks import places
 from holdfast.hosts.hooks.hook import LATE_CLIENTS, LONGEST_PATH, arguments, first, start
-from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file, plain_name, prepared_file, remotes_of
-from holdfast.model.files import FILE, digest, open_regular, read_regular, state_of
+from holdfast.model.files import FILE, digest, open_regular, state_of
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -68,7 +69,7 @@ def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
     if event["event"] == "PreCompact":  # what the session gets afterwards is about this compaction
         see(home, event["session"], [f"{COMPACTION} {time.time_ns()}"])
-        if os.path.exists(before := handover_file(home, event["session"])):
+        if os.path.exists(before := places.handover_file(home, event["session"])):
             os.unlink(before)
     return respond(home, prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
 
@@ -127,8 +128,8 @@ def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
 def _note_brief(home: str, session: str, prepared: Json) -> None:
     """Note which lines of a brief a session got, and from which places in the lists of changes on it is not current."""
     rows = [f"row {id_} {digest(line)[:12]}" for id_, line in _rows(prepared["brief"]).items()]
-    places = json.dumps(prepared["made_from"]["changes"])
-    see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
+    made_from = json.dumps(prepared["made_from"]["changes"])
+    see(home, session, ["brief", *rows, f"from {made_from}", *[LATE] * prepared["late"]])
 
 
 def _rows(brief: Json) -> dict[str, str]:
@@ -150,7 +151,8 @@ def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[s
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
     rows = _rows(brief)
     new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
-    changed = changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
+    made_from = parse_json(next(line[5:] for line in known if line.startswith("from ")))
+    changed = {id_ for path, place in made_from.items() for id_ in _listed(path, place)}
     withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
     if not new and not withdrawn:
         return "", []
@@ -164,7 +166,7 @@ def _left_off(prepared: Json, event: Json) -> Json:
     works = prepared.get("left_off") or []
     if not works:
         return {}
-    branch = event.get("branch") or branch_of(checkout_root(event["cwd"]))
+    branch = event.get("branch") or places.branch_of(places.checkout_root(event["cwd"]))
     work: Json = next((one for one in works if one["branch"] == branch), works[0])
     return {} if work["session"] == event["session"] else work
 
@@ -185,9 +187,9 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
     place = mask_secrets(path) or mask_secrets(words[:1_000])[:80]
     # A warning is given once a session, or at each place if it stops the action.
-    places = [(item, place if item.get("block") else "warning") for item in triggered]
-    places += [(item, item.get("topic") or place) for item in notes]
-    fresh = [item for item, where in places if see(home, session, [f"{item['id']} {where}"])]
+    sites = [(item, place if item.get("block") else "warning") for item in triggered]
+    sites += [(item, item.get("topic") or place) for item in notes]
+    fresh = [item for item, where in sites if see(home, session, [f"{item['id']} {where}"])]
     ids = [item["id"] for item in fresh[:3] if item["id"]]
     answer = _context([item["text"] for item in fresh[:3]], ids, "action site")
     blocking = [item["text"] for item in fresh if item.get("block")]
@@ -220,21 +222,17 @@ def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
     texts = (text for name in ("input", "patch", "text") if isinstance(text := tool_input.get(name), str))
     patch = next((text for text in texts if text.lstrip().startswith("*** Begin Patch")), "")
     command = first(tool_input, "command", "cmd", "script") or patch
-    command = " ".join(map(_quoted, command[:1_000])) if isinstance(command, list) else str(command)
+    if isinstance(command, list):
+        from shlex import quote  # few clients send lists
+
+        command = " ".join(quote(str(word)) for word in command[:1_000])
     path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")
-    return command[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
-
-
-def _quoted(word: Any) -> str:
-    """Return one argument of a command as a shell would need it."""
-    text = str(word)
-    is_plain = text.replace("-", "a").replace("/", "a").replace(".", "a").isalnum()
-    return text if is_plain else "'" + text.replace("'", "'\\''") + "'"
+    return str(command)[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
 
 
 def _in_checkout(path: str, cwd: str) -> str:
     """Return a path relative to the root of the checkout, if it is inside."""
-    root, whole = checkout_root(cwd), os.path.realpath(os.path.join(cwd, path))
+    root, whole = places.checkout_root(cwd), os.path.realpath(os.path.join(cwd, path))
     return (os.path.relpath(whole, root) if whole.startswith(root) else whole).replace(os.sep, "/")
 
 
@@ -297,12 +295,9 @@ def _matches(pattern: str, path: str) -> bool:
 
 def _handover(home: str, session: str) -> str:
     """Return where a session stood at its last compaction, and note that it got it; "" if that is not ready."""
-    try:
-        text = read_regular(handover_file(home, session)).decode()
-    except OSError:
-        return ""
-    see(home, session, [f"handover {time.time_ns()}"])
-    return text
+    if os.path.exists(file := places.handover_file(home, session)):
+        see(home, session, [f"handover {time.time_ns()}"])
+    return places.text_in(file)
 
 
 def _context(parts: list[str], ids: list[str], why: str) -> Json:
@@ -381,15 +376,10 @@ def awaits_handover(home: str, session: str) -> bool:
     return marks.count(COMPACTION) > marks.count("handover")
 
 
-def changed_since(places: Json) -> set[str]:
-    """Return the ids of the records that changed since places in the lists of changes."""
-    return {id_ for path, place in places.items() for id_ in _listed(path, place)}
-
-
-def see(home: str, session: str, places: Iterable[str]) -> bool:
-    """Mark places as seen by a session; True if any was new to it."""
-    known, file = seen(home, session), os.path.join(home, "seen", plain_name(session))
-    new = [line for place in places if (line := place.replace("\n", " ")) not in known]
+def see(home: str, session: str, marks: Iterable[str]) -> bool:
+    """Note marks of what a session has seen; True if any is new to it."""
+    known, file = seen(home, session), os.path.join(home, "seen", places.plain_name(session))
+    new = [line for mark in marks if (line := mark.replace("\n", " ")) not in known]
     if new:
         os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
         handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -400,22 +390,14 @@ def see(home: str, session: str, places: Iterable[str]) -> bool:
 
 def seen(home: str, session: str) -> list[str]:
     """Return what a session has seen, in order."""
-    try:
-        return read_regular(os.path.join(home, "seen", plain_name(session))).decode().splitlines()
-    except OSError:
-        return []
+    return places.text_in(os.path.join(home, "seen", places.plain_name(session))).splitlines()
 
 
 def _read(home: str, event: Json) -> Json:
     """Return what was prepared for the checkout around a folder, if it names this folder and repository."""
-    root = checkout_root(event["cwd"])
-    project = event.get("settings", {}).get("project", "")
-    try:
-        prepared = json.loads(read_regular(prepared_file(home, root, project)))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
-    return prepared if is_ours else {}
+    root = places.checkout_root(event["cwd"])
+    prepared = places.read_prepared(home, root, event.get("settings", {}).get("project", ""))
+    return prepared if prepared.get("remotes") == places.remotes_of(root) else {}
 
 
 def _changes(prepared: Json, settings: Json) -> Json:

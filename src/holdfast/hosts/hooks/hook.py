@@ -133,10 +133,16 @@ def _keeps_nothing(home: str, activity: Json, payload: Json) -> bool:
 
 def _stdin() -> Json:
     """Parse the client's JSON; of oversized or unfinished input, the members before its end."""
+    import select  # a shared library on some platforms
+
     parts, size, waited = [], 0, 0.0
     while size < LONGEST_READ and waited < LONGEST_WAIT:
         started = time.monotonic()
-        if not _arrived(LONGEST_WAIT - waited):
+        try:
+            has_more = bool(select.select([sys.stdin], [], [], LONGEST_WAIT - waited)[0])
+        except (OSError, ValueError):  # a pipe of Windows, or no file
+            has_more = True  # there is no way to know
+        if not has_more:
             break
         waited += time.monotonic() - started
         part = sys.stdin.buffer.read1(1 << 20)  # type: ignore[union-attr]  # a buffered reader
@@ -159,16 +165,6 @@ def _stdin() -> Json:
     if not isinstance(payload, dict):
         raise TypeError("stdin is not a JSON object")
     return payload
-
-
-def _arrived(seconds: float) -> bool:
-    """True if there is something to read within a time, or no way to know."""
-    import select  # a shared library on some platforms
-
-    try:
-        return bool(select.select([sys.stdin], [], [], seconds)[0])
-    except (OSError, ValueError):  # a pipe of Windows, or no file
-        return True
 
 
 def _within_limit(event: str, client: str, payload: Json) -> Json:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from holdfast.model import files
-from holdfast.model.files import digest, read_regular
+from holdfast.model.files import LARGEST, digest, read_regular
 
 MYPY = False
 if MYPY:
     from collections.abc import Mapping  # noqa: TC003
+    from typing import Any
 
 LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are read
 # Settings of the shell that a session runs in: stored with its activity, and valid for its folder alone.
@@ -44,33 +46,34 @@ def prepared_file(home: str, root: str, project: str = "") -> str:
     return os.path.join(home, "prepared", f"{digest(f'{root}/{chr(0)}{project}')}.json")
 
 
+def read_prepared(home: str, root: str, project: str = "") -> dict[str, Any]:
+    """Return the prepared answers for a checkout; empty if there are none, or another folder's are in the file."""
+    try:
+        prepared = json.loads(read_regular(prepared_file(home, root, project)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return prepared if isinstance(prepared, dict) and prepared.get("path") == root else {}
+
+
 def remotes_of(root: str) -> str:
     """Return a digest of the remotes that git's settings name for a checkout; "" outside git.
 
     Another repository may replace the first at the same path: answers prepared for the first are not for the second.
     """
-    try:
-        lines = read_regular(os.path.join(_git_folders(root)[1], "config"), LARGEST_SETTINGS).splitlines()
-    except OSError:
-        return ""
-    return digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
+    text = text_in(os.path.join(_git_folders(root)[1], "config"), LARGEST_SETTINGS)
+    lines = (line.strip() for line in text.splitlines() if "remote" in line or "url" in line.lower())
+    return digest("\n".join(lines)) if text else ""
 
 
 def branch_of(root: str) -> str:
     """Return the branch that is checked out; "" outside git and on a detached head."""
-    try:
-        head = _read(os.path.join(_git_folders(root)[0], "HEAD"))
-    except OSError:
-        return ""
+    head = text_in(os.path.join(_git_folders(root)[0], "HEAD"), LARGEST_SETTINGS)
     return head.partition("ref: refs/heads/")[2].strip()
 
 
 def head_files(root: str) -> list[str]:
-    """Return the files of git that change when another commit or branch is checked out; none outside git."""
-    try:
-        git, common = _git_folders(root)
-    except OSError:
-        return []
+    """Return the files of git that change when another commit or branch is checked out; outside git there are none."""
+    git, common = _git_folders(root)
     own = [os.path.join(git, name) for name in ("HEAD", "logs/HEAD")]
     return own + [os.path.join(common, name) for name in (f"refs/heads/{branch_of(root)}", "packed-refs")]
 
@@ -78,13 +81,17 @@ def head_files(root: str) -> list[str]:
 def _git_folders(root: str) -> tuple[str, str]:
     """Return the folder of git's files about a checkout, which a file names for a linked worktree or a submodule, and the shared one."""
     git = os.path.join(root, ".git")
-    git = os.path.join(root, _read(git).partition("gitdir:")[2].strip()) if os.path.isfile(git) else git
-    shared = os.path.join(git, "commondir")
-    return git, os.path.join(git, _read(shared).strip()) if os.path.isfile(shared) else git
+    if linked := text_in(git, LARGEST_SETTINGS):
+        git = os.path.join(root, linked.partition("gitdir:")[2].strip())
+    return git, os.path.join(git, text_in(os.path.join(git, "commondir"), LARGEST_SETTINGS).strip())
 
 
-def _read(path: str) -> str:
-    return read_regular(path, LARGEST_SETTINGS).decode(errors="replace")
+def text_in(path: str, most: int = LARGEST) -> str:
+    """Return the text of a file; "" if it cannot be read."""
+    try:
+        return read_regular(path, most).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def checkout_root(cwd: str) -> str:

@@ -103,6 +103,9 @@ class Server:
             raise  # the client is gone, if its pipe is
         except TooDeep as problem:
             raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
+        except HoldfastError as problem:  # of a resource or a prompt: unlike tools, their results have no place for one
+            code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
+            raise ProtocolError(code, str(problem), {"code": problem.code}) from problem
         except Exception as problem:
             # The outermost loop of a host: a bug must not end the session, nor reveal internals.
             log.exception("%s failed", method)
@@ -154,11 +157,6 @@ class Server:
         return True
 
 
-def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
-    """Return a server of surfaces that are already imported."""
-    return Server(offer=offer_of(surfaces), load=lambda: surfaces, call=call)
-
-
 def introduce(server: Server, request: Request) -> Json:
     """Return the capabilities: this begins a session of the older era."""
     about = {"capabilities": server.capabilities, "instructions": server.offer.instructions}
@@ -186,8 +184,6 @@ def read_resource(server: Server, request: Request) -> Json:
         found = next((read for surface in server.load() if (read := surface.read(server.call, uri))), None)
     except NotFound as problem:
         raise ProtocolError(missing, str(problem), {"uri": uri}) from problem
-    except HoldfastError as problem:
-        raise _as_protocol_error(problem) from problem
     if found is None:
         raise ProtocolError(missing, f"There is no resource {uri}", {"uri": uri})
     resource, text = found
@@ -197,11 +193,7 @@ def read_resource(server: Server, request: Request) -> Json:
 def get_prompt(server: Server, request: Request) -> Json:
     """Return a prompt as one message."""
     surface, name, arguments = _named(server, request, "prompts")
-    try:
-        text = surface.say(server.call, name, arguments)
-    except HoldfastError as problem:
-        raise _as_protocol_error(problem) from problem
-    message = {"role": "user", "content": {"type": "text", "text": text}}
+    message = {"role": "user", "content": {"type": "text", "text": surface.say(server.call, name, arguments)}}
     return {"description": surface.prompts[name].description, "messages": [message]}
 
 
@@ -252,18 +244,9 @@ def _named(server: Server, request: Request, table: str) -> tuple[Surface, str, 
     raise ProtocolError(INVALID_PARAMS, f"Unknown {table[:-1]}: {name}", {table: known})
 
 
-def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
-    """Return the protocol error of a failed resource or prompt: unlike tools, their results have no place for one."""
-    code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
-    return ProtocolError(code, str(problem), {"code": problem.code})
+def offer_of(surface: Surface) -> Offer:
+    """Return what a surface offers, always in the same order."""
 
-
-def offer_of(surfaces: Iterable[Surface]) -> Offer:
-    """Return what surfaces offer, always in the same order."""
-    return joined(map(_offer, surfaces))
-
-
-def _offer(surface: Surface) -> Offer:
     def prompt_to_json(prompt: Tool) -> Json:
         schema, required = prompt.schema["properties"], prompt.schema.get("required", ())
         parts = {name: {"name": name, "description": part.get("description", "")} for name, part in schema.items()}
@@ -296,7 +279,7 @@ def written_offer(name: str) -> Offer:
     """Return the stored offer of a surface."""
     folder = surface_folder(name)
     if (folder / CONTRACT).exists():
-        return offer_of([read_contract(folder)])
+        return offer_of(read_contract(folder))
     return Offer(**json.loads((folder / FILE).read_bytes()))
 
 

@@ -90,13 +90,12 @@ def placing(text: str, edit: Edit) -> tuple[Standing, Callable[[], str]]:
         case Approval():
             return "stale" if _approval(text, edit) == value else "held", partial(_without_approval, text, edit)
         case Block():
-            newline = "\r\n" if "\r\n" in text else "\n"
-            wanted, pattern = "\n".join((MARKS[edit.form][0], value.strip("\n"), MARKS[edit.form][1], "")), _block(edit)
-            gap = "" if not text else newline if text.endswith("\n") else newline * 2
-            if not (there := pattern.search(text)):
-                return "missing", lambda: text + gap + wanted.replace("\n", newline)
+            wanted = "\n".join((MARKS[edit.form][0], value.strip("\n"), MARKS[edit.form][1], ""))
+            if not (there := _block(edit).search(text)):
+                return "missing", partial(tomltext.appended, text, wanted)
             held = there[0].replace("\r\n", "\n").strip() == wanted.strip()
-            return "held" if held else "stale", lambda: pattern.sub(lambda _: wanted.replace("\n", newline), text, 1)
+            lines = wanted.replace("\n", "\r\n") if "\r\n" in text else wanted
+            return "held" if held else "stale", lambda: text[: there.start()] + lines + text[there.end() :]
         case Whole():
             is_ours = SIGN in text.partition("\n")[0]
             kept: Standing = "held" if text == value else "stale" if is_ours else "foreign"

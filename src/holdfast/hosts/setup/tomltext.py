@@ -36,15 +36,20 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
     keys = value if isinstance(value, Mapping) else {path[-1]: value}
     table = path if keys is value else path[:-1]
     if keys is value and value_at(text, path) is MISSING:
-        newline = _newline(text)
-        gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        after = text + gap + table_text(path, value).replace("\n", newline)
+        after = appended(text, table_text(path, value))
     else:
         after = _with_keys(text, table, keys)
     written = value_at(after, table)
     if not isinstance(written, dict) or any(written.get(key) != item for key, item in keys.items()):
         raise InvalidFile(f"[{'.'.join(table)}] cannot be written there.")
     return after
+
+
+def appended(text: str, lines: str) -> str:
+    """Return a text with lines at its end, after an empty line, and with its own line endings."""
+    newline = _newline(text)
+    gap = "" if not text else newline if text.endswith("\n") else newline * 2
+    return text + gap + lines.replace("\n", newline)
 
 
 def without(text: str, path: tuple[str, ...]) -> str:

@@ -178,9 +178,25 @@ def _form_of(body: bytes) -> Form:
 
 def openapi(endpoints: Sequence[Endpoint]) -> Json:
     """Return the OpenAPI document of the API."""
+    texts = {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    refused = {"application/json": {"schema": result_schema("Problem")}, **_TEXT}
+    others = {status: {"description": why, "content": _TEXT} for status, why in WORDS["refused"].items()}
+    others |= {status: {"description": why, "content": refused} for status, why in WORDS["problems"].items()}
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+        method, parameters = endpoint.method.lower(), list[Json]()
+        for name, schema in endpoint.schema["properties"].items():
+            place = "path" if name in endpoint.in_path else "query"
+            own = {part: value for part, value in schema.items() if part != "description"}
+            parameter = {"name": name, "in": place, "required": place == "path", "description": schema["description"]}
+            parameters.append(parameter | {"schema": own})
+        result = {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}}
+        paths.setdefault(endpoint.path, {})[method] = {
+            "summary": endpoint.summary,
+            "operationId": method + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),
+            "parameters": parameters,
+            "responses": {"200": result, **others},
+        } | ({"requestBody": {"required": False, "content": texts}} if method == "post" else {})
     problem = {"error": str, "message": str, "hint": str}
     about = "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`."
     schemas = {name: result_schema(shape) for name, shape in {"Problem": problem, **COMPONENTS}.items()}
@@ -192,23 +208,6 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
         "components": {"schemas": schemas, "securitySchemes": token},
         "security": [{"token": []}],
     }
-
-
-def _operation(endpoint: Endpoint) -> Json:
-    parameters = list[Json]()
-    for name, schema in endpoint.schema["properties"].items():
-        is_in_path, plain_schema = name in endpoint.in_path, dict(schema)
-        parameter = {"name": name, "in": "path" if is_in_path else "query", "required": is_in_path}
-        parameters.append(parameter | {"description": plain_schema.pop("description"), "schema": plain_schema})
-    problem = {"application/json": {"schema": result_schema("Problem")}, **_TEXT}
-    texts = {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
-    name = endpoint.method.lower() + re.sub(r"[{}]", "", endpoint.path).replace("/", "_")
-    responses = {"200": {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}}}
-    for words, content in (("refused", _TEXT), ("problems", problem)):
-        responses |= {status: {"description": why, "content": content} for status, why in WORDS[words].items()}
-    described = {"summary": endpoint.summary, "operationId": name, "parameters": parameters, "responses": responses}
-    body = {"requestBody": {"required": False, "content": texts}} if endpoint.method == "POST" else {}
-    return described | body
 
 
 def result_schema(shape: Any) -> Schema:
@@ -332,9 +331,8 @@ def threads(ask: Ask) -> Json:
 @endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
-    found = effects(ask.memory, days=days)
-    rows = table(found, "shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot")
-    return {"scars": [{"record": cited(one.scar), **row} for one, row in zip(found, rows, strict=True)]}
+    columns = "record=scar|cited, shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot"
+    return {"scars": table(effects(ask.memory, days=days), columns, cited=cited)}
 
 
 @endpoint("/api/health", _HEALTH, selects_project=True)

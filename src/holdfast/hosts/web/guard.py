@@ -8,11 +8,11 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -115,8 +115,4 @@ class Guard:
 
 def cookie_in(headers: Headers, name: str) -> str:
     """Return the value of a cookie that a browser sent; "" if there is none."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+    return cookie_parser(headers.get("cookie", "")).get(name, "")

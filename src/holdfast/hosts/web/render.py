@@ -172,9 +172,9 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
     return PlainTextResponse(text.getvalue(), headers=headers, media_type="text/csv")
 
 
-def table(items: Iterable[object], columns: str) -> list[Row]:
-    """Return a row for each item by a map of its columns (surfaces/maps.py)."""
-    return [mapped(columns, item, None, Terms()) for item in items]
+def table(items: Iterable[object], columns: str, **filters: Callable[[Any], object]) -> list[Row]:
+    """Return a row for each item by a map of its columns (surfaces/maps.py), which may name these filters."""
+    return [mapped(columns, item, None, Terms(filters=filters)) for item in items]
 
 
 def check_rows(count: int) -> None:

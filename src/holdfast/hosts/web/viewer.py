@@ -160,9 +160,7 @@ def viewer_of(request: Request) -> Viewer:
 def asked(request: Request, form: Form | None = None) -> Ask:
     """Parse a request."""
     viewer = viewer_of(request)
-    given: dict[str, list[str]] = {}
-    for name, value in request.query_params.multi_items():
-        given.setdefault(name, []).append(value)
+    given = {name: request.query_params.getlist(name) for name in request.query_params}
     check_keepable({"given": given, "form": dict(form or {}), "path": dict(request.path_params)})
     named = (given.get("project") or [""])[0].strip()
     everywhere, memory = named == EVERYWHERE, viewer.memory

@@ -95,10 +95,8 @@ def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Resu
     old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
     for id_ in [] if dry_run else old:
         erase(memory, id_)
-    done = "Would delete" if dry_run else "Deleted"
-    head = f"{done} {counted(len(old), 'tombstone')} older than {days:g} days."
     value = {"would_delete" if dry_run else "deleted": old, "cutoff_days": days}
-    return value, "\n".join([head, *(f"  {id_}" for id_ in old)])
+    return value, page("bettermemory_pruned", old, days, dry_run)
 
 
 def origin_command(

@@ -51,8 +51,7 @@ def log_output_command(memory: Memory, *, content: str | None = None, file: Path
 
 def run_mining_command(memory: Memory, *, hours: int = 24) -> Inner:  # noqa: ARG001
     done = ROWS["run_mining"].run(memory, {}, TERMS)
-    names = ("outputs_processed", "patterns_found", "new_patterns", "updated_patterns", "auto_approved")
-    return done, "\n".join(f"{name.replace('_', ' ').capitalize()}: {done[name]}" for name in names)
+    return done, page("memory_mcp_mined", done)
 
 
 def status_command(memory: Memory) -> Inner:

@@ -20,12 +20,12 @@ from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions.analyze import digest
 from holdfast.verbs.sessions.receipts import Delivery, deliveries_in
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Stream, Wanted, newer, older, place_of
+from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Stream, Wanted, newer, older, place_of
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
-COLUMNS = "at, what, text, detail, outcome, project, session, client"
-SESSION_COLUMNS = "id, project, agent, title, issue, started_at, closed_at"
+COLUMNS = "at, what, text, detail, outcome, project, session, client, memories=.|memories, tokens"
+SESSION_COLUMNS = "id, project, agent, title, issue, started_at, closed_at, memories=id|saved"
 LANES = {name: whats.split() for name, whats in WORDS["lanes"].items()}
 LANE = 24.0  # pixels
 
@@ -49,12 +49,10 @@ def _stream(ask: Ask) -> dict[str, Any]:
         wanted = wanted_of(ask)
     except Ambiguous as unknown:
         problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session="-")
-    live = render.address(ask, "/stream", **_kept(wanted))
-    newer = render.address(ask, "/activity/newer", after=str(place), **_kept(wanted))
     clients = sessions.session_agents(ask.memory, everywhere=ask.everywhere)
     filtered = bool(wanted.whats or wanted.session or wanted.client)
     shown = {"wanted": wanted, "problem": problem, "filtered": filtered, "clients": clients, "in_file": MOST_LOOKED_AT}
-    return shown | {"live": live, "newer": newer} | _items(ask, wanted, _before(ask, wanted, LIMIT))
+    return shown | {"place": place} | _items(ask, wanted, _before(ask, wanted, LIMIT))
 
 
 @render.page_at("/activity/older", "activity_items.html", "Activity", back="/activity")
@@ -103,9 +101,7 @@ def _before(ask: Ask, wanted: Wanted, limit: int) -> Stream:
 
 def _rows(ask: Ask, wanted: Wanted) -> list[render.Row]:
     items = _before(ask, wanted, MOST_LOOKED_AT).items
-    ids = (item.ids or [record.id for record in item.records] for item in items)
-    pairs = zip(items, ids, render.table(items, COLUMNS), strict=True)
-    return [{**row, "memories": some, "tokens": item.tokens} for item, some, row in pairs]
+    return render.table(items, COLUMNS, memories=lambda item: item.ids or [record.id for record in item.records])
 
 
 def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) -> list[dict[str, Any]]:
@@ -138,11 +134,10 @@ def folded(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
 def _items(
     ask: Ask, wanted: Wanted, found: Stream, *, last: tuple[str, str] = ("", ""), only_new: bool = False
 ) -> dict[str, Any]:
-    kept = {"before": str(found.place or Place(seq=0)), **_kept(wanted)}
     day, session = (render.date_of(ask, found.items[-1].at), found.items[-1].session) if found.items else last
-    older = render.address(ask, "/activity/older", day=day, last=session, **kept)
+    kept = _kept(wanted)
     shown = {"stream": found, "lines": lines_of(ask, found.items, last), "only_new": only_new}
-    return shown | {"older": older, "older_page": render.address(ask, "/activity", **kept)}
+    return shown | {"kept": kept, "kept_older": {"day": day, "last": session, **kept}}
 
 
 def _kept(wanted: Wanted) -> dict[str, Any]:
@@ -159,7 +154,7 @@ def _listed(ask: Ask, limit: int) -> list[Session]:
 def _session_rows(ask: Ask) -> list[render.Row]:
     found = _listed(ask, render.MOST_ROWS + 1)
     saved = sessions.saved_in(ask.memory, [one.id for one in found])
-    return [{**row, "memories": saved.get(str(row["id"]), 0)} for row in render.table(found, SESSION_COLUMNS)]
+    return render.table(found, SESSION_COLUMNS, saved=lambda id_: saved.get(id_, 0))
 
 
 @render.page_at("/sessions", "sessions.html", "Sessions", rows=_session_rows)
@@ -187,9 +182,8 @@ def _session(ask: Ask) -> dict[str, Any]:
     numbers = {id(item): number for number, item in enumerate(items)}
     entries = [(numbers[id(entries[0])], entries) for entries in folded(items)]
     summary = next((record for record in left.records if record.kind == "summary"), None)
-    live = render.address(ask, "/stream", session=session.id) if session.is_open else ""
     about = {"title": session.title or f"Session {short(session.id)}", "session": session, "lasted": lasted(session)}
-    about |= {"left": left, "summary": summary, "unanswered": unanswered(ask.memory, session.id), "live": live}
+    about |= {"left": left, "summary": summary, "unanswered": unanswered(ask.memory, session.id)}
     what = {"items": items, "entries": entries, "given": given, "cut": activity.place is not None}
     return about | what | _lanes(items)
 

@@ -191,8 +191,8 @@ def titles(ask: Ask) -> Response:
         if sort == "memory" and text:
             query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
             hits = recall(ask.memory, query, surface=False)
-            rows = render.table(hits, "id=record.id, kind=record.kind, title=record.title")
-            found += [{**row, "url": render.address(ask, f"/r/{row['id']}")} for row in rows]
+            columns = "id=record.id, kind=record.kind, title=record.title, url=record.id|page"
+            found += render.table(hits, columns, page=lambda id_: render.address(ask, f"/r/{id_}"))
         where, names_of = PLACES.get(sort, ("", lambda *_: ()))
         pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))
         near = sorted((len(title), title, id_) for id_, title in pairs if text.lower() in title.lower())

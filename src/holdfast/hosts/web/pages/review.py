@@ -62,9 +62,9 @@ def _rows(ask: Ask) -> list[render.Row]:
     show = _show(ask)
     sorts = [show] if show else [name for name, sort in inbox.SORTS.items() if sort.urgent]
     items = [item for sort in sorts for item in inbox.waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
-    rows = render.table(items, "why, id=record.id, kind=record.kind, title=record.title")
-    pairs = zip(items, rows, strict=True)
-    return [{"reason": inbox.SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
+    columns = "reason=sort|titled, why, id=record.id, kind=record.kind, title=record.title, others=ids|after_first"
+    shown = {"titled": lambda sort: inbox.SORTS[sort].title, "after_first": lambda ids: ids[1:]}
+    return render.table(items, columns, **shown)
 
 
 render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=_rows)(_shown)
