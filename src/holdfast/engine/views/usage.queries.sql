@@ -58,7 +58,7 @@ select id, touches, last_at from touches where id in (select value from json_eac
 select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
 
 -- steps_after
-select target, times, last_at from steps where source = :id order by times desc, target
+select source, target, times, last_at from steps where source = :id order by times desc, target
 
 -- most_steps
 select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit

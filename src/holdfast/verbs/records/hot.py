@@ -268,32 +268,29 @@ def change_trust(
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Report]:
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
-    found = usage.steps_after(memory.store, source.id)
-    known = memory.known(one.target for one in found)
-    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target])]
-    weights = [one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here]
-    chances = [(weight / sum(weights), one) for weight, one in zip(weights, here, strict=True) if sum(weights)]
-    likely = sorted((pair for pair in chances if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].target))
-    return [{"record": known[one.target], "probability": share, "times": one.times} for share, one in likely[:limit]]
+    steps = usage.steps_after(memory.store, source.id)
+    known = memory.known(target for _, target, _, _ in steps)
+    here = [step for step in steps if step[1] in known and is_at_hand(memory, known[step[1]])]
+    weights = [times * 0.5 ** (days_between(last_at, now) / HALF_LIFE_DAYS) for _, _, times, last_at in here]
+    chances = [(weight / sum(weights), step) for weight, step in zip(weights, here, strict=True) if sum(weights)]
+    likely = sorted((pair for pair in chances if pair[0] >= least), key=lambda pair: (-pair[0], pair[1][1]))[:limit]
+    return [{"record": known[target], "probability": share, "times": times} for share, (_, target, times, _) in likely]
 
 
 def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Report]:
     """Return the memories that sessions used after a given one, or after any, most frequent first."""
     store = memory.store
     source = find(memory, reference).record.id if reference else ""
-    if source:
-        found = [(source, one) for one in usage.steps_after(store, source)]
-    else:
-        found = usage.most_steps(store, least, MOST_HABITS)
-    known = memory.known(end for start, one in found for end in (start, one.target))
+    steps = usage.steps_after(store, source) if source else usage.most_steps(store, least, MOST_HABITS)
+    known = memory.known(end for start, target, _, _ in steps for end in (start, target))
     here = {id_: record for id_, record in known.items() if is_at_hand(memory, record)}
-    starts = {start for start, _ in found} & here.keys()
-    totals = {start: sum(one.times for one in usage.steps_after(store, start)) for start in starts}
+    starts = {start for start, *_ in steps} & here.keys()
+    totals = {start: sum(times for _, _, times, _ in usage.steps_after(store, start)) for start in starts}
     return [
-        {"source": here[start], "target": here[one.target], "times": one.times}
-        | {"probability": one.times / totals[start], "last_at": one.last_at}
-        for start, one in found
-        if start in here and one.target in here and one.times >= least
+        {"source": here[start], "target": here[target], "times": times}
+        | {"probability": times / totals[start], "last_at": last_at}
+        for start, target, times, last_at in steps
+        if start in here and target in here and times >= least
     ][:limit]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
+from holdfast.model.event import ids_in, tokens_in
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import NOTES
 from holdfast.model.record import Record
@@ -15,7 +16,6 @@ from holdfast.policy.sessions.evidence import VARIANTS
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.freshness import citing, drifted
 from holdfast.verbs.records.read import newest_of_kind
-from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.sessions.session import find_session
 

@@ -12,7 +12,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, Event, ids_in, tokens_in
 from holdfast.model.files import FILE
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
@@ -156,17 +156,6 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     if events:
         memory.commit(events)
     return len(events)
-
-
-def ids_in(event: Event) -> tuple[str, ...]:
-    """Return the ids of the records that an event says a session was given."""
-    return tuple(texts_of(event.data.get("ids")))
-
-
-def tokens_in(event: Event) -> int:
-    """Return how many tokens an event says a session was given."""
-    tokens = event.data.get("tokens")
-    return tokens if isinstance(tokens, int) else 0
 
 
 def _outcome(

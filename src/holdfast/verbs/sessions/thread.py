@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.engine.views import Entry, records, usage
-from holdfast.engine.views.usage import Touched
 from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Draft, Record
@@ -145,9 +144,9 @@ def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     now, touched = memory.clock.now(), usage.touched(memory.store, [record.id for record in threads])
     found = []
     for record in threads:
-        worked, own_class = touched.get(record.id, Touched()), record.fields.get("thread_class")
+        (times, last_at), own_class = touched.get(record.id, (0, "")), record.fields.get("thread_class")
         kind = own_class if own_class in ("operational", "backlog") else class_of(record.title)
-        at, touches = max(worked.last_at, record.created_at), 1 + worked.times
+        at, touches = max(last_at, record.created_at), 1 + times
         life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
         now_in = "resolved" if record.state == "retired" else stage(life, now)
         named: dict[str, Any] = {"vitality": vitality(life, now), "touches": touches, "touched_at": at}

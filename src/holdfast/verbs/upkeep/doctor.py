@@ -15,7 +15,7 @@ from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.views import records, usage, vectors
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
-from holdfast.model.event import Event
+from holdfast.model.event import Event, tokens_in
 from holdfast.model.ids import days_before
 from holdfast.model.ports import Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
@@ -27,7 +27,7 @@ from holdfast.verbs.records.hot import cool, hot_ids
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
-from holdfast.verbs.sessions.receipts import outcomes_of, tokens_in
+from holdfast.verbs.sessions.receipts import outcomes_of
 
 __all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
 

@@ -10,6 +10,7 @@ from itertools import chain
 
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.views import labels, links, queries, records, sessions, usage
+from holdfast.model.event import ids_in, tokens_in
 from holdfast.model.ids import days_before, short
 from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
@@ -18,7 +19,6 @@ from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 
 ROWS = 20
 HEAVY = 3
