@@ -227,9 +227,7 @@ _OF_SESSION = frozenset({"surfaced", "injected", "started", "closed"})
 
 def _record_ids(event: Event) -> list[str]:
     """Return the ids of the records an event is about."""
-    if event.verb not in _OF_SESSION:
-        return [event.about]
-    return list(ids_in(event))
+    return list(ids_in(event)) if event.verb in _OF_SESSION else [event.about]
 
 
 def _described(event: Event, record: Record | None, titles: str) -> tuple[What, str, str]:
