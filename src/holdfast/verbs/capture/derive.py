@@ -407,13 +407,9 @@ def ask(
     if not counters.reserve(memory.store, TOKENS, now, needed, most):
         return NotAsked(why="over budget")
     reply = observing.observer.ask(question)
-    match reply:  # as reported; the whole reservation if a cost is possible but unknown
-        case Answered(tokens=int(tokens)) | Declined(tokens=int(tokens)):
-            used = tokens
-        case Answered() | Declined() | TimedOut():
-            used = needed
-        case _:
-            used = 0
+    # As reported; the whole reservation if a cost is possible but unknown.
+    possible = needed if reply.tokens is None else reply.tokens
+    used = possible if isinstance(reply, Answered | Declined | TimedOut) else 0
     counters.add(memory.store, TOKENS, now, used - needed)  # instead of what was reserved
     counters.add(memory.store, CALLS, now)
     if not isinstance(reply, Answered):

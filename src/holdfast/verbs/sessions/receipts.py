@@ -54,7 +54,7 @@ class Delivery:
 
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report]:
     """Return recent injections, latest first: records, reason, cost, and outcomes as declared, as a rule saw them, and in words."""
-    found = []
+    found = list[Report]()
     for event in memory.store.happened(("injected",), days_before(memory.clock.now(), days), limit):
         ids = ids_in(event)
         uses = [use for use in usage.uses(memory.store, session=event.about) if use.id in ids]
