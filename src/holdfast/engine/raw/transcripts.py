@@ -96,10 +96,10 @@ def counted(store: Journal) -> int:
 
 def search(store: Journal, question: str, project: int | None, limit: int) -> list[Piece]:
     """Return the pieces that match a question best, by BM25; in all projects if `project` is None."""
-    if not counted(store) or not (terms := set(query_terms(question))):
-        return []
-    best = _best(store.db, terms, project, limit)
-    return [Piece(*row[:3], score, len(terms & set(tokens(row[2]))) / len(terms)) for row, score in best]
+    terms = set(query_terms(question)) if counted(store) else set()
+    found = _best(store.db, terms, project, limit) if terms else []
+    shares = [len(terms & set(tokens(row[2]))) / len(terms) for row, _ in found]
+    return [Piece(row[0], row[1], row[2], score, share) for (row, score), share in zip(found, shares, strict=True)]
 
 
 def create_index(db: Database) -> None:

@@ -1,7 +1,7 @@
 """Views counted from events, each of which the store passes once: returned, used, worked on, trusted, hot, one after another."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, Params, Queries, chosen, column, insert, query_each, value
@@ -145,21 +145,9 @@ def sessions_shown(store: Journal, record_id: str, limit: int) -> list[str]:
     return column(store.db, _SQL["sessions_shown"], {"id": record_id, "limit": limit})
 
 
-class TrustChange(NamedTuple):
-    """One change of how far a record is believed; its note stays in the event."""
-
-    event: str
-    id: str
-    at: str
-    reason: str
-    delta: float
-
-
 class HotEntry(NamedTuple):
-    """A record of the hot set: its number, whether it is pinned, since when and why."""
+    """A record of the hot set: whether it is pinned, since when and why."""
 
-    id: str
-    number: int
     pinned: bool
     at: str
     why: str
@@ -195,11 +183,11 @@ def trusts(db: Database, batch: Batch) -> None:
     insert(db, "trusts", rows, keeping="event")
 
 
-def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
-    """Return the changes of trust by record id, in order; a record without changes is left out."""
-    changes: dict[str, list[TrustChange]] = {}
-    for row in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
-        changes.setdefault(row[1], []).append(TrustChange(*row))
+def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return by record id each change of how far it is believed, by event, in order; a record without any is left out."""
+    changes: dict[str, dict[str, float]] = {}
+    for about, event, delta in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
+        changes.setdefault(about, {})[event] = delta
     return changes
 
 
@@ -230,10 +218,10 @@ def last_heated(store: Journal, record_id: str) -> str:
     return str(value(store.db, "select event from heat where id = :id", {"id": record_id}, ""))
 
 
-def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
-    """Return the active records of these projects that are in the hot set."""
+def hot(store: Journal, projects: Iterable[int]) -> dict[str, HotEntry]:
+    """Return the active records of these projects that are in the hot set, by id."""
     found = query_each(store.db, _SQL["hot"], [within(project) for project in projects])
-    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for rows in found for row in rows]
+    return {row[0]: HotEntry(bool(row[1]), row[2], row[3]) for rows in found for row in rows}
 
 
 def heat_counts(store: Journal) -> dict[str, int]:

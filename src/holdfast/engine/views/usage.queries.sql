@@ -40,7 +40,7 @@ on conflict (id) do update set
 where excluded.event > heat.event
 
 -- hot
-select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
+select heat.id, pinned, heat.at, heat.why from heat join records on records.id = heat.id
 where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high
 order by records.number
 
@@ -55,7 +55,7 @@ on conflict (source, target) do update set
 select id, touches, last_at from touches where id in (select value from json_each(:ids))
 
 -- trust_changes
-select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
+select id, event, delta from trusts where id in (select value from json_each(:ids)) order by id, event
 
 -- steps_after
 select source, target, times, last_at from steps where source = :id order by times desc, target

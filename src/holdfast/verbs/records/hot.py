@@ -61,7 +61,7 @@ def vitals_of(
     hot = _members(memory) if hot is None else hot
     for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
         usage_, member = used.get(record.id, Usage()), hot.get(record.id)
-        uses, value = uses_of(usage_), trust(record, [change.delta for change in changes.get(record.id, ())])
+        uses, value = uses_of(usage_), trust(record, list(changes.get(record.id, {}).values()))
         idle = days_between(max(record.updated_at, record.verified_at, usage_.last_used_at), now)
         since_use = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
         worth = salience(importance=importance(record.text), trust=value, uses=uses, idle_days=since_use)
@@ -189,8 +189,7 @@ def hot_ids(memory: Memory) -> set[str]:
 
 
 def _members(memory: Memory) -> dict[str, usage.HotEntry]:
-    places = tuple(memory.store.sizes((memory.project, GLOBAL)))
-    return {entry.id: entry for entry in usage.hot(memory.store, places)}
+    return usage.hot(memory.store, memory.store.sizes((memory.project, GLOBAL)))
 
 
 def _into(
@@ -231,13 +230,13 @@ def trust_of(memory: Memory, reference: str) -> Report:
     measured = vitals_of(memory, [find(memory, reference)])[0]
     record, history = measured.record, list[Report]()
     value = base = base_trust(record)
-    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
-    events = memory.store.events_with(change.event for change in changes)
-    for change in changes:
-        value, event = min(1.0, max(0.0, value + change.delta)), events[change.event]
-        step = {"at": change.at, "reason": change.reason, "delta": change.delta, "value": value}
-        by, note = event.by.name or event.by.kind, str(event.data.get("note", ""))
-        history.append({**step, "by": by, "note": note})
+    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, {})
+    events = memory.store.events_with(changes)
+    for id_, delta in changes.items():
+        value, event = min(1.0, max(0.0, value + delta)), events[id_]
+        reason, note = (str(event.data.get(name, "")) for name in ("reason", "note"))
+        step = {"at": event.at, "reason": reason, "delta": delta, "value": value}
+        history.append({**step, "by": event.by.name or event.by.kind, "note": note})
     return {"record": record, "base": base, "value": measured.trust, "now": measured.trust_now, "history": history}
 
 
@@ -256,8 +255,7 @@ def change_trust(
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
-    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
-    last = max((change.event for change in changes), default="")
+    last = max(usage.trust_changes(memory.store, [record.id]).get(record.id, {}), default="")
     memory.commit([memory.event("trusted", record.id, data=data, after=last)])
     return trust_of(memory, record.id)
 

@@ -126,13 +126,6 @@ def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[De
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
-def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
-    """Count the outcomes of the records that these events injected."""
-    pairs = {(event.about, record_id) for event in injections for record_id in ids_in(event)}
-    uses = usage.uses(memory.store, since=since)
-    return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
-
-
 def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool) -> int:
     """Record what a session's replies and edits show about injected records; return how many.
 
