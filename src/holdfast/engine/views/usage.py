@@ -149,7 +149,7 @@ class HotEntry(NamedTuple):
     """A record of the hot set: whether it is pinned, since when and why."""
 
     pinned: bool
-    at: str
+    since: str
     why: str
 
 

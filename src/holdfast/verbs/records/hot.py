@@ -76,11 +76,8 @@ def vitals_of(
                 freshness=freshness(record, now),
                 salience=worth,
                 heat=hot_score(uses, since_use),
-                hot=member is not None,
-                pinned=member is not None and member.pinned,
-                since=member.at if member else "",
-                why=member.why if member else "",
                 why_not=why_not_hot(record, usage_, worth),
+                **({"hot": True, **member._asdict()} if member else {}),
             )
         )
     return measured
