@@ -33,16 +33,6 @@ class Use(NamedTuple):
     observed: bool = False
 
 
-class Cost(NamedTuple):
-    """The recalls of a session: how many, how many were empty, and how many tokens the results took."""
-
-    session: str
-    at: str
-    recalls: int
-    empty: int
-    tokens: int
-
-
 class Impressions(NamedTuple):
     """The impressions of one record in one session: `at` is the first of them."""
 
@@ -130,9 +120,10 @@ def unanswered_scars(store: Journal, session: str) -> list[Record]:
     return [parsed(doc) for doc in column(store.db, _SQL["unanswered_scars"], {"session": session})]
 
 
-def costs_since(store: Journal, at: str) -> list[Cost]:
-    """Return the cost of recalls per session, for sessions with a recall since an instant."""
-    return [Cost(*row) for row in store.db.query(_SQL["costs_since"], {"at": at})]
+def costs_since(store: Journal, at: str) -> dict[str, Counter[str]]:
+    """Count by session, for sessions with a recall since an instant, their recalls, empty ones, and tokens of results."""
+    rows = store.db.query(_SQL["costs_since"], {"at": at})
+    return {row[0]: Counter(recalls=row[1], empty=row[2], tokens=row[3]) for row in rows}
 
 
 def strangers(store: Journal) -> list[str]:

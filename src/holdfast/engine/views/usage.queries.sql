@@ -20,7 +20,7 @@ and not exists (select 1 from uses where uses.session = :session and uses.id = s
 order by shown.at, shown.id
 
 -- costs_since
-select session, at, recalls, empty, tokens from costs where at >= :at order by at, session
+select session, recalls, empty, tokens from costs where at >= :at order by at, session
 
 -- strangers
 select distinct uses.id from uses left join records on records.id = uses.id where records.id is null
