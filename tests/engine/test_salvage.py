@@ -164,13 +164,13 @@ def derived_pages(path: Path) -> set[int]:
     """Give the pages of the file that belong to indexes and views only."""
     pages = read_pages(path)
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        rows = connection.execute("select type, tbl_name, rootpage from sqlite_master where rootpage > 0").fetchall()
+        rows = connection.execute("select type, tbl_name, name from sqlite_master where rootpage > 0").fetchall()
     views = {table for view in ALL_VIEWS for table in view.tables}
-    roots = [root for kind, table, root in rows if kind == "index" or table.split("_")[0] in views]
+    names = [name for kind, table, name in rows if kind == "index" or table.split("_")[0] in views]
     found = set[int]()
-    for root in roots:
+    for name in names:
         seen = set[int]()
-        list(pages.rows(root, seen))
+        list(pages.rows(name, seen))
         found |= seen
     return {page for page in found if page not in pages.log and page <= len(pages.body) // pages.size}
 

@@ -31,7 +31,7 @@ from holdfast.model.ids import ULID, Clock, epoch_ms, instant
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
-from holdfast.verbs.exchange.demo import STORE, Move, Shipped, contents_of, load_demo
+from holdfast.verbs.exchange.demo import STORE, Shipped, contents_of, load_demo, mover
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import draft_event
@@ -172,8 +172,8 @@ def test_everything_is_moved_to_the_time_it_is_loaded_at(shipped: list[str], tmp
     with open_demo(tmp_path, lambda: (last + days) / 1000) as memory:
         load_demo(memory, instant((last + days) / 1000))
         loaded = list(demo_lines(memory, **{name: header[name] for name in ("since", "until", "story")}))[1:]
-    back = Move(since=first + days, until=last + days, by=-days)
-    assert [with_texts(json.loads(line), back.text) for line in loaded] == lines
+    back = mover(first + days, last + days, -days)
+    assert [with_texts(json.loads(line), back) for line in loaded] == lines
     text = "\n".join(loaded)
     ids, dates = set(ULID.findall(text)), set(re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+Z", text))
     assert len(ids) > 4_000

@@ -41,11 +41,8 @@ def place(folder: Path, project: str) -> int:
 def _append(file: Path, lines: Iterable[str]) -> None:
     """Append lines, if something was prepared for the project; a list that cannot be written is removed."""
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(handle, "".join(f"{line}\n" for line in lines).encode())
-        finally:
-            os.close(handle)
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_APPEND), "wb", buffering=0) as out:
+            out.write("".join(f"{line}\n" for line in lines).encode())
     except FileNotFoundError:
         return
     except OSError:  # no room: without a list, readers know nothing and prepare again

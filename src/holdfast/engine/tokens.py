@@ -152,7 +152,12 @@ def _name_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
     if not name.isascii():
         for run in _UNSPACED.finditer(name):  # a run of each script is cut by its own rule
             yield from _part_tokens(name[last : run.start()], foreign, is_question)
-            yield from _unspaced_tokens(run[0], str(run.lastgroup), is_question)
+            pieces = list(terms_in(run[0]))
+            for piece, meanings in pieces:
+                if meanings:
+                    yield from _in_english(meanings, is_question)
+                elif len(pieces) == 1 or not _JOINS.fullmatch(piece):
+                    yield from _cut(piece, str(run.lastgroup))
             last = run.end()
     yield from _part_tokens(name[last:], foreign, is_question)
     parts = _PART.findall(name) if not last else []
@@ -170,15 +175,6 @@ def _part_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
 
 def _in_english(meanings: Meanings, is_question: bool) -> list[str]:
     return [_stem(word) for words in meanings for word in (words[:1] if is_question else words)]
-
-
-def _unspaced_tokens(run: str, script: str, is_question: bool) -> Iterator[str]:
-    pieces = list(terms_in(run))
-    for piece, meanings in pieces:
-        if meanings:
-            yield from _in_english(meanings, is_question)
-        elif len(pieces) == 1 or not _JOINS.fullmatch(piece):
-            yield from _cut(piece, script)
 
 
 def _cut(run: str, script: str) -> list[str]:
@@ -336,11 +332,11 @@ def long_forms() -> Mapping[str, str]:
 
 def spelled_out(question: str) -> str:
     """Return a short question with the long form after each short form, for an encoder that knows only some of them."""
-    return _SHORT_FORM.sub(_with_long_form, question) if len(question.split()) <= MOST_WORDS else question
 
+    def with_long_form(found: re.Match[str]) -> str:
+        word = found[0].lower()
+        long = long_forms().get(word) or long_forms().get(word.removesuffix("s"))
+        is_name = found.start() and found[0].istitle()  # such as Max
+        return f"{found[0]} {long}" if long and not is_name else found[0]
 
-def _with_long_form(found: re.Match[str]) -> str:
-    word = found[0].lower()
-    long = long_forms().get(word) or long_forms().get(word.removesuffix("s"))
-    is_name = found.start() and found[0].istitle()  # such as Max
-    return f"{found[0]} {long}" if long and not is_name else found[0]
+    return _SHORT_FORM.sub(with_long_form, question) if len(question.split()) <= MOST_WORDS else question

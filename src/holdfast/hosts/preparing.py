@@ -104,11 +104,11 @@ def next_session(home: Path, folder: Path) -> SessionBrief | None:
 def _hand_over(memory: Memory, file: Path, session: str) -> None:
     """Write where a session stands, from what hooks noted so far, unless the worker has done it."""
     from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
-    from holdfast.verbs.capture.trail import activity_of, drain  # noqa: PLC0415
+    from holdfast.verbs.capture.trail import drain, of_session  # noqa: PLC0415
 
     with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
         drain(memory, file.parent.parent / "spool")
-        text = handover(activity_of(memory, session), HANDOVER_TOKENS)
+        text = handover(of_session(memory.store, session), HANDOVER_TOKENS)
         if not file.exists():
             write_handover(file, text)
 

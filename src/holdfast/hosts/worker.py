@@ -90,7 +90,7 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
     while time.monotonic() < until:
         drained = trail.drain(memory, home / "spool")
         done.drained += drained
-        waiting = trail.waiting_sessions(memory)
+        waiting = trail.waiting(memory.store)
         if waiting:
             deriving.touch(mode=0o600)
         for session in takewhile(lambda _: time.monotonic() <= until, waiting):
@@ -154,7 +154,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
     nothing, and an open turn is derived once it has ended. A failure of one session is recorded and does not stop the
     others; if the store itself fails, everything is left for the next worker.
     """
-    fresh, activity = (trail.activity_of(memory, session, fresh=fresh) for fresh in (True, False))
+    fresh, activity = (trail.of_session(memory.store, session, fresh=fresh) for fresh in (True, False))
     roots = {event.cwd: checkout_root(event.cwd or ".") for event in activity}
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
@@ -183,7 +183,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if fresh:
-        trail.mark_derived(memory, session, fresh[-1].id)
+        trail.settle(memory.store, session, fresh[-1].id)
     done.sessions += 1
     return touched
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import check_id, parse_instant
-from holdfast.model.text import check_keepable
+from holdfast.model.text import check_keepable, texts_of
 
 Json = dict[str, Any]
 Verb = Literal[
@@ -83,6 +83,17 @@ def by_record(events: Iterable[Event]) -> dict[str, list[Event]]:
     for event in events:
         found.setdefault(event.about, []).append(event)
     return found
+
+
+def ids_in(event: Event) -> tuple[str, ...]:
+    """Return the ids of the records that an event says a session was given."""
+    return tuple(texts_of(event.data.get("ids")))
+
+
+def tokens_in(event: Event) -> int:
+    """Return how many tokens an event says a session was given."""
+    tokens = event.data.get("tokens")
+    return tokens if isinstance(tokens, int) else 0
 
 
 def in_words(event: Event) -> tuple[str, str]:

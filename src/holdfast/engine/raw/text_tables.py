@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast.engine.database import insert, stored
 from holdfast.engine.journal import Journal
@@ -20,44 +20,33 @@ TABLES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 )
 
 
-class Row(NamedTuple):
-    """One row outside the journal: its table and key, its texts by column, and its parsed JSON."""
-
-    table: str
-    key: Any
-    texts: dict[str, str]
-    doc: Any
-
-
-def rows(store: Journal) -> Iterator[Row]:
-    """Yield every row of these tables."""
+def rows(store: Journal) -> Iterator[tuple[str, Any, dict[str, str], Any]]:
+    """Yield every row of these tables: its table, its key, its texts by column, and its parsed JSON."""
     for table, key, columns, doc in TABLES:
         names = ", ".join((key, *columns, *([doc] if doc else [])))
         for row in store.db.query(f"select {names} from {table} order by {key}"):
             texts = {column: str(row[column]) for column in columns}
-            yield Row(table=table, key=row[key], texts=texts, doc=stored(row[doc], dict) if doc else None)
+            yield table, row[key], texts, stored(row[doc], dict) if doc else None
 
 
 def rewrite(store: Journal, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
     """Replace texts with what `clean` returns, except in the tables `but`; return counts of changed rows by table."""
     changed: dict[str, int] = {}
     with store.db.transaction():
-        for row in rows(store):
-            if row.table in but:
+        for table, row_key, former, former_doc in rows(store):
+            texts, doc = {column: clean(text) for column, text in former.items()}, clean(former_doc)
+            if table in but or (texts, doc) == (former, former_doc):
                 continue
-            texts, doc = {column: clean(text) for column, text in row.texts.items()}, clean(row.doc)
-            if (texts, doc) == (row.texts, row.doc):
-                continue
-            changed[row.table] = changed.get(row.table, 0) + 1
-            _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
+            changed[table] = changed.get(table, 0) + 1
+            _, key, columns, doc_column = next(one for one in TABLES if one[0] == table)
             # `patterns` has a column named key, so the parameter for the row's key has another name.
-            given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
+            given = {f"old_{name}": text for name, text in former.items()} | {"row_key": row_key}
             where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
-            if row.table == "sightings":  # the whole row is its key, and the cleaned row may exist already
+            if table == "sightings":  # the whole row is its key, and the cleaned row may exist already
                 store.db.execute(f"delete from sightings where {where}", given)
-                insert(store.db, "sightings", [{"pattern": row.key, **texts}], keeping="pattern, session, wording")
+                insert(store.db, "sightings", [{"pattern": row_key, **texts}], keeping="pattern, session, wording")
                 continue
             texts |= {doc_column: json.dumps(doc)} if doc_column else {}
             sets = ", ".join(f"{name} = :{name}" for name in texts)
-            store.db.execute(f"update {row.table} set {sets} where {where}", given | texts)
+            store.db.execute(f"update {table} set {sets} where {where}", given | texts)
     return changed

@@ -53,6 +53,7 @@ class Pages:
     body: bytes | mmap
     log: dict[int, bytes] = field(default_factory=dict)
     bad: set[int] = field(default_factory=set)
+    roots: dict[str, int] = field(default_factory=dict)  # of the tables and indexes, by name
 
     def page(self, number: int) -> bytes:
         """Return one page, empty if there is none; numbers start at 1."""
@@ -61,9 +62,9 @@ class Pages:
         start, end = (number - 1) * self.size, number * self.size
         return self.body[start:end] if 0 < end <= len(self.body) else b""
 
-    def rows(self, root: int, seen: set[int] | None = None) -> Iterator[Cell]:
-        """Yield the rows of a table or the entries of an index, from its root page down; bad pages are skipped."""
-        seen, waiting = set[int]() if seen is None else seen, [root]
+    def rows(self, name: str, seen: set[int] | None = None) -> Iterator[Cell]:
+        """Yield the readable rows of a table or entries of an index, from its root page down; bad pages are skipped."""
+        seen, waiting = set[int]() if seen is None else seen, [self.roots[name]] if name in self.roots else []
         while waiting:
             number = waiting.pop()
             page = self.page(number)
@@ -139,7 +140,12 @@ def read_pages(path: Path) -> Pages:
     declared = int.from_bytes(body[16:18]) if body[:16] == HEADER else 0
     declared = 65536 if declared == 1 else declared
     size = declared if 512 <= declared <= 65536 and not declared & (declared - 1) else logged
-    return Pages(size=size, body=body, log=log if size == logged else {})
+    pages = Pages(size=size, body=body, log=log if size == logged else {}, roots={"sqlite_master": 1})
+    for _, values in pages.rows("sqlite_master"):
+        match values:
+            case (_, str(name), _, int(root), _) if root > 0:
+                pages.roots[name] = root
+    return pages
 
 
 def _log(wal: bytes) -> tuple[int, dict[int, bytes]]:
@@ -228,79 +234,64 @@ class Saved:
     schema_read: bool
 
 
-@dataclass(slots=True)
-class _Found:
-    pages: Pages
-    roots: dict[str, int] = field(default_factory=dict)
-    events: dict[str, tuple[int, Event]] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
-
-    def rows(self, table: str) -> Iterator[Cell]:
-        """Return the readable rows of a table or entries of an index."""
-        return self.pages.rows(self.roots[table]) if table in self.roots else iter(())
-
-
 def salvage(damaged: Path, target: Path) -> Saved:
     """Create a new store at `target` from what can be read of a damaged one, which is not changed."""
-    found = _Found(read_pages(damaged))
-    for _, values in found.pages.rows(1):  # the table of contents
-        match values:
-            case (_, str(name), _, int(root), _) if root > 0:
-                found.roots[name] = root
-    settings = {values[0]: values[1] for _, values in found.rows("settings") if len(values) == 2}
+    pages = read_pages(damaged)
+    settings = {values[0]: values[1] for _, values in pages.rows("settings") if len(values) == 2}
     check_schema(str(settings.get("schema", "")))
-    _gather(found)
+    events, refused = _gather(pages)
     with closing(open_store(SQLite(target))) as store:
         with store.db.transaction():
-            beside = _copy_tables(store, found)
+            beside = _copy_tables(store, pages)
             # Under their old sequence numbers: replicas remember by number how far they are synced.
             taken, homeless = dict[int, Event](), list[Event]()
-            for seq, event in sorted(found.events.values(), key=lambda one: (one[0], one[1].id)):
+            for seq, event in sorted(events.values(), key=lambda one: (one[0], one[1].id)):
                 if taken.setdefault(seq, event) is not event:
                     homeless.append(event)
             store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
-            _settle(store, found, settings)
+            _settle(store, pages, events, settings)
         store.rebuild(ALL_VIEWS)
         transcripts.index_chunks(store.db)
         # Events that are in an index but on no page.
-        lost = {key: about for _, key, about in _indexed(found) if key not in found.events}
+        lost = {key: about for _, key, about in _indexed(pages) if key not in events}
         return Saved(
-            events=len(found.events),
+            events=len(events),
             memories=int(value(store.db, "select count(*) from records")),
             lost=len(lost),
             hurt=tuple(sorted({about for about in lost.values() if about})),
-            refused=tuple(sorted(found.refused - found.events.keys())),
-            doubtful=tuple(_doubtful(store, found, set(lost.values()))),
+            refused=tuple(sorted(refused - events.keys())),
+            doubtful=tuple(_doubtful(store, pages, set(lost.values()))),
             beside=beside,
-            bad_pages=len(found.pages.bad),
-            schema_read="events" in found.roots,
+            bad_pages=len(pages.bad),
+            schema_read="events" in pages.roots,
         )
 
 
-def _gather(found: _Found) -> None:
+def _gather(pages: Pages) -> tuple[dict[str, tuple[int, Event]], set[str]]:
+    """Return the intact events on any page, by id and with their numbers, and the ids of those that are not."""
+    events, refused = dict[str, tuple[int, Event]](), set[str]()
     known: dict[int, set[str]] = {}
-    for seq, key, _ in _indexed(found):
+    for seq, key, _ in _indexed(pages):
         known.setdefault(seq, set()).add(key)
-    for seq, values in found.pages.loose():
+    for seq, values in pages.loose():
         event = _event(values)
         if not event or seq <= 0:
             continue
         # A row without a checksum counts unless the indexes have only other ids for it.
         written = values[9] if len(values) == 10 else None
         if written == checksum(values[1:9]) if written is not None else event.id in known.get(seq, {event.id}):
-            found.events.setdefault(event.id, (seq, event))
+            events.setdefault(event.id, (seq, event))
         else:
-            found.refused.add(event.id)
-    erased = {event.about for _, event in found.events.values() if event.verb == "erased"}
-    for key, (seq, event) in found.events.items():
-        if event.about in erased:
-            found.events[key] = (seq, scrub(event))
+            refused.add(event.id)
+    erased = {event.about for _, event in events.values() if event.verb == "erased"}
+    scrubbed = {key: (seq, scrub(event)) for key, (seq, event) in events.items() if event.about in erased}
+    return events | scrubbed, refused
 
 
-def _indexed(found: _Found) -> Iterator[tuple[int, str, str]]:
+def _indexed(pages: Pages) -> Iterator[tuple[int, str, str]]:
     """Yield the number and id of each event that an index has, and the id of its record, empty if the index lacks it."""
     for index, width in (("sqlite_autoindex_events_1", 2), ("events_folding", 3)):
-        for _, values in found.rows(index):
+        for _, values in pages.rows(index):
             if len(values) == width and isinstance(seq := values[-1], int):
                 with suppress(Invalid, TypeError):  # other bytes that look like an index entry
                     *about, key = [check_id(cast("str", value)) for value in values[:-1]]
@@ -327,11 +318,11 @@ def _event(values: Sequence[Value]) -> Event | None:
     return Event(id=key, about=about, verb=cast("Verb", verb), at=at, by=by, data=said) if sound else None
 
 
-def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
+def _copy_tables(store: Store, pages: Pages) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for table in (table for table in BESIDE_JOURNAL if table.name in found.roots):
+    for table in (table for table in BESIDE_JOURNAL if table.name in pages.roots):
         counts[table.name] = 0
-        for rowid, values in found.rows(table.name):
+        for rowid, values in pages.rows(table.name):
             row = (rowid, *values[1:]) if values[:1] == (None,) else values  # an integer key is only the row's number
             if row and len(row) <= len(table.columns):
                 names = table.columns[: len(row)]
@@ -341,13 +332,13 @@ def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
     return counts
 
 
-def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
+def _settle(store: Store, pages: Pages, events: Mapping[str, tuple[int, Event]], settings: Mapping[Any, Any]) -> None:
     """Restore settings, raise counters to what the recovered rows use, and assign a number to every memory."""
     for name, text in settings.items():
         if name != "schema" and isinstance(name, str) and isinstance(text, str):
             store.note(name, text)
     sql = "update counters set value = max(value, :least) where name = :name"
-    for _, values in found.rows("counters"):
+    for _, values in pages.rows("counters"):
         match values:
             case (str(name), int(least)):
                 store.db.execute(sql, {"name": name, "least": least})
@@ -360,11 +351,11 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
     )
     # Numbers that belong to no known project go; their memories are assigned new ones.
     store.db.execute(f"delete from entries where number >> {PROJECT_BITS} not in (select number from projects)")
-    store.entries(sorted({event.about for _, event in found.events.values() if event.verb in FOLDING}))
+    store.entries(sorted({event.about for _, event in events.values() if event.verb in FOLDING}))
 
 
-def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:
-    for _, values in found.rows("records"):
+def _doubtful(store: Store, pages: Pages, hurt: set[str]) -> Iterator[str]:
+    for _, values in pages.rows("records"):
         try:
             former = record_from_json(parse_json(str(values[-1])))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, Invalid):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from holdfast.engine.database import Database, Params, Queries, column, insert, query_each, stored, value
 from holdfast.engine.journal import FOLDING_ONLY, Journal
@@ -21,13 +21,14 @@ BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no pro
 MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
 SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY)
 NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
-_ORDERS: Mapping[Order, str] = {
+_ORDERS: Mapping[str, str] = {
     "newest": "created_at desc, number desc",
     "oldest": "created_at, number",
     "changed": "updated_at desc, number desc",
     "applied": "coalesce(applied, 0) desc, number desc",
     "shown": "coalesce(surfaced + injected, 0) desc, number desc",
     "title": "title, number",
+    "stored": "number desc",
 }
 MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
 _NESTED = (("from", ":"), ("to", ";"))  # bounds of the scopes in a scope: ';' comes after ':'
@@ -52,6 +53,7 @@ class Filter:
     separate: bool = False  # also records of separate kinds
     waits: bool = False  # only records in quarantine or with quarantined changes
     cites: bool = False  # only records that were verified or cite a place in code
+    before: int = 0  # only lower numbers, unless 0
 
     @property
     def narrow(self) -> bool:
@@ -176,27 +178,19 @@ def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]
     return found
 
 
-def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, order: Order = "newest") -> list[Entry]:
-    """Return a page of records in an order."""
+def page(
+    store: Journal, chosen: Filter, *, limit: int, offset: int = 0, order: Order | Literal["stored"] = "newest"
+) -> list[Entry]:
+    """Return a page of records in an order. As they were `stored` here, latest first, needs no sort: it stops at the limit."""
     where, params = _where(chosen)
     paged, given = f"{where} order by {_ORDERS[order]} limit :limit offset :offset", {"limit": limit, "offset": offset}
-    if order in ("newest", "oldest"):
+    if order in ("newest", "oldest", "stored"):
         return _entries(store, paged, params | given)
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
     # Only the numbers are sorted, and only what is on the page is read in full.
     numbers = column(store.db, f"select number from {table} where {paged}", params | given)
     known = by_numbers(store, numbers)
     return [Entry(number=number, record=known[number]) for number in numbers if number in known]
-
-
-def latest(store: Journal, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
-    """Return the records of one project in the order they were stored here, latest first; only those before a number."""
-    # `before` 0 means no bound. Unlike `page` it needs no sort: it stops reading at the limit, however large the
-    # project.
-    where, params = _where(chosen)
-    earlier = "and number < :before" if before else ""
-    given = {"limit": limit, "before": before}
-    return _entries(store, f"{where} {earlier} order by number desc limit :limit", params | given)
 
 
 def after(store: Journal, number: int, limit: int) -> list[Entry]:
@@ -220,7 +214,8 @@ def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
 
 def waiting(store: Journal, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
-    return latest(store, Filter(projects=projects, states=(), separate=True, waits=True), limit=limit)
+    chosen = Filter(projects=projects, states=(), separate=True, waits=True)
+    return page(store, chosen, limit=limit, order="stored")
 
 
 def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entry]:
@@ -316,7 +311,8 @@ def _by_column(chosen: Filter) -> Iterator[tuple[str, Params]]:
     flags = {"source <> 'starter'": not chosen.starters, "waits = 1": chosen.waits, "cites = 1": chosen.cites}
     yield from ((test, {}) for test, applies in flags.items() if applies)
     tests = {"author": "author =", "session": "session =", "since": "created_at >=", "until": "created_at <"}
-    yield from ((f"{test} :{name}", {name: text}) for name, test in tests.items() if (text := getattr(chosen, name)))
+    tests["before"] = "number <"
+    yield from ((f"{test} :{name}", {name: value}) for name, test in tests.items() if (value := getattr(chosen, name)))
 
 
 def _by_label(chosen: Filter) -> Iterator[tuple[str, Params]]:

@@ -1,14 +1,14 @@
 """Views counted from events, each of which the store passes once: returned, used, worked on, trusted, hot, one after another."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, Params, Queries, chosen, column, insert, query_each, value
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import parsed, within
-from holdfast.model.event import OUTCOMES, Event
+from holdfast.model.event import OUTCOMES, ids_in, tokens_in
 from holdfast.model.fold import HEATED_BECAUSE
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
@@ -17,6 +17,7 @@ from holdfast.model.text import text_or_empty
 _SQL = Queries(__file__)
 COLUMNS = ("surfaced", "injected", *OUTCOMES)
 _NONE: dict[str, Any] = {"id": "", **dict.fromkeys(COLUMNS, 0), "last_used_at": ""}
+Step = tuple[str, str, int, str]  # a record, the one that was the top result after it, how often, and when last
 _MOVES = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}  # by what they count; "": nothing
 
 
@@ -30,16 +31,6 @@ class Use(NamedTuple):
     outcome: str
     variant: str
     observed: bool = False
-
-
-class Cost(NamedTuple):
-    """The recalls of a session: how many, how many were empty, and how many tokens the results took."""
-
-    session: str
-    at: str
-    recalls: int
-    empty: int
-    tokens: int
 
 
 class Impressions(NamedTuple):
@@ -59,10 +50,10 @@ def usage(db: Database, batch: Batch) -> None:
     reported = [event for event in batch.verbs("used") if event.data.get("outcome") in OUTCOMES]
     used = [event for event in reported if "withdraws" not in event.data]
     # Opening a record that a recall returned is not a second impression.
-    surfaced = [(event, _ids(event)) for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
+    surfaced = [event for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
     impressions, counts = list[dict[str, Any]](), list[dict[str, Any]]()
-    injected = [(event, _ids(event)) for event in batch.verbs("injected")]
-    for event, ids in (*injected, *surfaced):
+    for event in (*batch.verbs("injected"), *surfaced):
+        ids = dict.fromkeys(ids_in(event))
         said = event.data.get("variants")
         variants, at = said if isinstance(said, dict) else {}, {"session": event.about, "at": event.at}
         impressions += [{**at, "id": one, "variant": text_or_empty(variants.get(one))} for one in ids]
@@ -87,9 +78,8 @@ def usage(db: Database, batch: Batch) -> None:
     ]
     insert(db, "uses", uses, keeping="event")
     costs = [
-        {"session": event.about, "at": event.at, "recalls": 1, "empty": int(not ids), "tokens": tokens}
-        for event, ids in surfaced
-        for tokens in [event.data["tokens"] if isinstance(event.data.get("tokens"), int) else 0]
+        {"session": one.about, "at": one.at, "recalls": 1, "empty": int(not ids_in(one)), "tokens": tokens_in(one)}
+        for one in surfaced
     ]
     insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
     withdrawn = [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]
@@ -98,11 +88,6 @@ def usage(db: Database, batch: Batch) -> None:
     counts += [_NONE | {"id": row[0], row[1]: -1} for row in gone]
     insert(db, "usage", counts, replacing="id", adding=" ".join(COLUMNS), latest="last_used_at")
     db.many(_SQL["last_used"], [{"id": row[0]} for row in gone])
-
-
-def _ids(event: Event) -> list[str]:
-    ids = event.data.get("ids")
-    return list(dict.fromkeys(item for item in ids if isinstance(item, str))) if isinstance(ids, list) else []
 
 
 def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
@@ -135,9 +120,10 @@ def unanswered_scars(store: Journal, session: str) -> list[Record]:
     return [parsed(doc) for doc in column(store.db, _SQL["unanswered_scars"], {"session": session})]
 
 
-def costs_since(store: Journal, at: str) -> list[Cost]:
-    """Return the cost of recalls per session, for sessions with a recall since an instant."""
-    return [Cost(*row) for row in store.db.query(_SQL["costs_since"], {"at": at})]
+def costs_since(store: Journal, at: str) -> dict[str, Counter[str]]:
+    """Count by session, for sessions with a recall since an instant, their recalls, empty ones, and tokens of results."""
+    rows = store.db.query(_SQL["costs_since"], {"at": at})
+    return {row[0]: Counter(recalls=row[1], empty=row[2], tokens=row[3]) for row in rows}
 
 
 def strangers(store: Journal) -> list[str]:
@@ -150,39 +136,12 @@ def sessions_shown(store: Journal, record_id: str, limit: int) -> list[str]:
     return column(store.db, _SQL["sessions_shown"], {"id": record_id, "limit": limit})
 
 
-class Touched(NamedTuple):
-    """How often a record was worked on after it was created, and when last."""
-
-    times: int = 0
-    last_at: str = ""
-
-
-class TrustChange(NamedTuple):
-    """One change of how far a record is believed; its note stays in the event."""
-
-    event: str
-    id: str
-    at: str
-    reason: str
-    delta: float
-
-
 class HotEntry(NamedTuple):
-    """A record of the hot set: its number, whether it is pinned, since when and why."""
+    """A record of the hot set: whether it is pinned, since when and why."""
 
-    id: str
-    number: int
     pinned: bool
-    at: str
+    since: str
     why: str
-
-
-class Step(NamedTuple):
-    """A record that was the top result after another one, how often and when last."""
-
-    target: str
-    times: int
-    last_at: str
 
 
 @view_of(1)
@@ -198,9 +157,9 @@ def touches(db: Database, batch: Batch) -> None:
     db.many(_SQL["withdraw_touch"], taken_back)
 
 
-def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
-    """Return the touches by record id; a record that was never touched is left out."""
-    return {key: Touched(*touches) for key, *touches in store.db.query(_SQL["touched"], {"ids": list(ids)})}
+def touched(store: Journal, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Return by record id how often it was worked on after it was created, and when last; one that never was is left out."""
+    return {row[0]: (row[1], row[2]) for row in store.db.query(_SQL["touched"], {"ids": list(ids)})}
 
 
 @view_of(2)
@@ -215,11 +174,11 @@ def trusts(db: Database, batch: Batch) -> None:
     insert(db, "trusts", rows, keeping="event")
 
 
-def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
-    """Return the changes of trust by record id, in order; a record without changes is left out."""
-    changes: dict[str, list[TrustChange]] = {}
-    for row in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
-        changes.setdefault(row[1], []).append(TrustChange(*row))
+def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return by record id each change of how far it is believed, by event, in order; a record without any is left out."""
+    changes: dict[str, dict[str, float]] = {}
+    for about, event, delta in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
+        changes.setdefault(about, {})[event] = delta
     return changes
 
 
@@ -239,9 +198,8 @@ def heat(db: Database, batch: Batch) -> None:
     db.many(_SQL["heat"], moves)
     for event in batch.verbs("surfaced"):
         if isinstance(hits := event.data.get("hot"), int):
-            shown = event.data.get("ids")
             counts["hits"] += hits
-            counts["misses"] += max(0, (len(shown) if isinstance(shown, list) else 0) - hits)
+            counts["misses"] += max(0, len(ids_in(event)) - hits)
     rows = [{"name": name, "value": number} for name, number in counts.items() if name and number]
     insert(db, "heat_counts", rows, replacing="name", adding="value")
 
@@ -251,10 +209,10 @@ def last_heated(store: Journal, record_id: str) -> str:
     return str(value(store.db, "select event from heat where id = :id", {"id": record_id}, ""))
 
 
-def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
-    """Return the active records of these projects that are in the hot set."""
+def hot(store: Journal, projects: Iterable[int]) -> dict[str, HotEntry]:
+    """Return the active records of these projects that are in the hot set, by id."""
     found = query_each(store.db, _SQL["hot"], [within(project) for project in projects])
-    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for rows in found for row in rows]
+    return {row[0]: HotEntry(bool(row[1]), row[2], row[3]) for rows in found for row in rows}
 
 
 def heat_counts(store: Journal) -> dict[str, int]:
@@ -267,8 +225,7 @@ def heat_counts(store: Journal) -> dict[str, int]:
 def steps(db: Database, batch: Batch) -> None:
     """Count how often the top result of one recall was followed by that of the next in the same session."""
     for event in batch.verbs("surfaced"):
-        ids = event.data.get("ids")
-        if isinstance(ids, list) and ids and isinstance(ids[0], str) and ids[0]:
+        if (ids := ids_in(event)) and ids[0]:
             top = {"session": event.about, "id": ids[0]}
             db.execute(_SQL["step"], {**top, "at": event.at})
             insert(db, "last_steps", [top], replacing="session")
@@ -276,13 +233,13 @@ def steps(db: Database, batch: Batch) -> None:
 
 def steps_after(store: Journal, record_id: str) -> list[Step]:
     """Return the steps from a record, most frequent first."""
-    return [Step(*row) for row in store.db.query(_SQL["steps_after"], {"id": record_id})]
+    return [(row[0], row[1], row[2], row[3]) for row in store.db.query(_SQL["steps_after"], {"id": record_id})]
 
 
-def most_steps(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
-    """Return the steps taken at least `least` times with the record they start from, most frequent first."""
+def most_steps(store: Journal, least: int, limit: int) -> list[Step]:
+    """Return the steps taken at least `least` times, most frequent first."""
     rows = store.db.query(_SQL["most_steps"], {"least": least, "limit": limit})
-    return [(source, Step(*step)) for source, *step in rows]
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def steps_counted(store: Journal) -> tuple[int, int]:

@@ -20,7 +20,7 @@ and not exists (select 1 from uses where uses.session = :session and uses.id = s
 order by shown.at, shown.id
 
 -- costs_since
-select session, at, recalls, empty, tokens from costs where at >= :at order by at, session
+select session, recalls, empty, tokens from costs where at >= :at order by at, session
 
 -- strangers
 select distinct uses.id from uses left join records on records.id = uses.id where records.id is null
@@ -40,7 +40,7 @@ on conflict (id) do update set
 where excluded.event > heat.event
 
 -- hot
-select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
+select heat.id, pinned, heat.at, heat.why from heat join records on records.id = heat.id
 where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high
 order by records.number
 
@@ -55,10 +55,10 @@ on conflict (source, target) do update set
 select id, touches, last_at from touches where id in (select value from json_each(:ids))
 
 -- trust_changes
-select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
+select id, event, delta from trusts where id in (select value from json_each(:ids)) order by id, event
 
 -- steps_after
-select target, times, last_at from steps where source = :id order by times desc, target
+select source, target, times, last_at from steps where source = :id order by times desc, target
 
 -- most_steps
 select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit

@@ -1,6 +1,6 @@
 """Create records from hook activity: observations of each turn, the session summary, and statements worth keeping."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -94,8 +94,7 @@ def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", in
             extra = {**earlier.extra, "count": count, "also": [*also, event.about][-MOST_COUNTED:]}
             counted = memory.event("revised", earlier.id, data={"extra": extra}, after=earlier.head, by=event.by)
             kept.append(memory.commit([counted])[0].record)
-    held = tuple(record for record in said if record.state == "pending")
-    saved = tuple(record for record in said if record.state != "pending")
+    held, saved = (tuple(one for one in said if (one.state == "pending") == waits) for waits in (True, False))
     return Derived(observations=tuple(kept), kept=saved, held=held, observer=asked)
 
 
@@ -277,10 +276,9 @@ def _keep_statement(
         return None
     if not old and write.novelty(memory, draft) < NOVEL:
         return None  # it was retired before
-    if statement.doubtful:
-        return _make_pending(memory, turn, draft, PASTED)
     links = tuple(Link(relation="supersedes", target=record.id) for record in old)
-    return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old))
+    why = PASTED if statement.doubtful else ""
+    return _keep(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), why=why)
 
 
 def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
@@ -320,16 +318,11 @@ def _keep_signal(
     new = write.novelty(memory, draft)
     share = worth(signal.confidence, new)
     draft = replace(draft, confidence="high" if share >= 0.9 else "medium" if share >= 0.7 else "low")
-    match tier(signal, new):
-        case "auto" | "suggest" if doubtful:
-            return _make_pending(memory, turn, draft, PASTED)
-        case "auto" if guessed:
-            return _make_pending(memory, turn, draft, UNPROVEN)
-        case "auto":
-            return _admit(memory, turn, draft, by_user=by_user)
-        case "suggest":
-            return _make_pending(memory, turn, draft, LIKELY)
-    return None
+    sure = tier(signal, new)
+    if sure not in ("auto", "suggest"):
+        return None
+    why = PASTED if doubtful else LIKELY if sure == "suggest" else UNPROVEN if guessed else ""
+    return _keep(memory, turn, draft, by_user=by_user, why=why)
 
 
 def _placed(memory: Memory, turn: Turn, draft: Draft, signal: str, how: str) -> Draft | None:
@@ -340,20 +333,19 @@ def _placed(memory: Memory, turn: Turn, draft: Draft, signal: str, how: str) -> 
     return None if known else replace(draft, extra={name: value for name, value in extra.items() if value})
 
 
-def _admit(memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False) -> Record | None:
-    match write.verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
+def _keep(
+    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False, why: str = ""
+) -> Record | None:
+    """Store a draft as admission decides, or as pending if there is a reason `why` it needs approval."""
+    waivers, by = Waivers(scope=True, duplicate=insist), None
+    match Pending(why=why) if why else write.verdict_on(memory, draft, waivers=waivers):
         case Admitted():
             by = _actor(memory, turn, by_user=by_user)
-            event = derived_event(memory, draft, turn.events[0], name=draft.body, by=by)
-            return memory.commit([event])[0].record
-        case Pending(why=why):
-            return _make_pending(memory, turn, draft, why)
-    return None  # a duplicate, removed before, or transient
-
-
-def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Record:
-    held = replace(draft, at="", extra={**draft.extra, "why": why})  # since now, however late the activity is read
-    event = derived_event(memory, held, turn.events[0], name=draft.body, pending=True)
+        case Pending(why=why):  # since now, however late the activity is read
+            draft = replace(draft, at="", extra={**draft.extra, "why": why})
+        case _:
+            return None  # a duplicate, removed before, or transient
+    event = derived_event(memory, draft, turn.events[0], name=draft.body, pending=by is None, by=by)
     return memory.commit([event])[0].record
 
 
@@ -386,6 +378,13 @@ TOKENS, CALLS, WAIT = "observer.tokens", "observer.calls", "observer.wait"
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 60.0, 6 * 3600.0, 24 * 3600.0
 SO_FAR_TOKENS = 1_500  # of the session so far, sent when a summary is wanted
 REJECTED_WAIT = 3600.0  # wrong settings do not fix themselves
+_FAILED: Mapping[type, str] = {
+    RateLimited: "rate limited: {0.said}",
+    Rejected: "invalid settings: {0.said}",
+    TimedOut: "no answer within {0.seconds:.0f} s",
+    Unreachable: "unreachable: {0.said}",
+    Malformed: "no observation in the reply: {0.said}",
+}
 
 
 def ask(
@@ -408,13 +407,9 @@ def ask(
     if not counters.reserve(memory.store, TOKENS, now, needed, most):
         return NotAsked(why="over budget")
     reply = observing.observer.ask(question)
-    match reply:  # as reported; the whole reservation if a cost is possible but unknown
-        case Answered(tokens=int(tokens)) | Declined(tokens=int(tokens)):
-            used = tokens
-        case Answered() | Declined() | TimedOut():
-            used = needed
-        case _:
-            used = 0
+    # As reported; the whole reservation if a cost is possible but unknown.
+    possible = needed if reply.tokens is None else reply.tokens
+    used = possible if isinstance(reply, Answered | Declined | TimedOut) else 0
     counters.add(memory.store, TOKENS, now, used - needed)  # instead of what was reserved
     counters.add(memory.store, CALLS, now)
     if not isinstance(reply, Answered):
@@ -454,22 +449,12 @@ def _observing(memory: Memory) -> Observing | Rejected:
 
 def _noted(memory: Memory, outcome: Observation) -> Observation:
     """Record a failure, and pause twice as long after each in a row, at least as long as it asks for; a success ends the pause."""
-    at_least, message = 0.0, ""
-    match outcome:
-        case RateLimited(seconds=seconds, said=said):
-            at_least, message = min(seconds, LONGEST_ASKED), f"rate limited: {said}"
-        case Rejected(said=said):
-            at_least, message = REJECTED_WAIT, f"invalid settings: {said}"
-        case TimedOut(seconds=seconds):
-            message = f"no answer within {seconds:.0f} s"
-        case Unreachable(said=said):
-            message = f"unreachable: {said}"
-        case Malformed(said=said):
-            message = f"no observation in the reply: {said}"
-        case Observed() if memory.store.setting(WAIT):
-            memory.store.note(WAIT, "")
-    if message:
+    if isinstance(outcome, Observed) and memory.store.setting(WAIT):
+        memory.store.note(WAIT, "")
+    if message := _FAILED.get(type(outcome), "").format(outcome):
         failures, now = _waited(memory)[1] + 1, memory.clock.now()
+        at_least = REJECTED_WAIT if isinstance(outcome, Rejected) else 0.0
+        at_least = min(outcome.seconds, LONGEST_ASKED) if isinstance(outcome, RateLimited) else at_least
         wait = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
         until = instant(datetime.fromisoformat(now).timestamp() + wait)
         memory.store.note(WAIT, {"until": until, "failures": failures})

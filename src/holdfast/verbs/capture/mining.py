@@ -161,7 +161,8 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     )
     verdict = write.verdict_on(memory, draft, waivers=Waivers(scope=True))
     pending = [] if known else waiting_records(memory, limit=MOST_OFFERED)
-    claimed = any(_bare(record.body) == _bare(pattern.body) for record in pending)
+    bare = pattern.body.strip(" .!").casefold()
+    claimed = any(record.body.strip(" .!").casefold() == bare for record in pending)
     if claimed or not isinstance(verdict, Admitted | Pending):
         return []  # pending already, a duplicate, retired before, or transient
     if known:
@@ -174,10 +175,6 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
     approved = isinstance(verdict, Admitted) and often
     return [first, *([memory.event("confirmed", pattern.id, after=first.id, by=by)] if approved else ())]
-
-
-def _bare(text: str) -> str:
-    return text.strip(" .!").casefold()
 
 
 def is_mined(record: Record) -> bool:

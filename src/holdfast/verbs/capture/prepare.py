@@ -45,48 +45,44 @@ def prepare(
     and settings), as they were before the memory was opened, and cited ones. Hooks compare all of it.
     """
     with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
-        return _prepare(memory, file, {"path": "", "remotes": "", "settings": {}} | dict(place or {}), watched or {})
-
-
-def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: Mapping[str, str]) -> SessionBrief:
-    home, names, config = file.parent.parent, dict.fromkeys((memory.project, GLOBAL)), memory.config
-    with memory.store.transaction():  # no other process writes: what is listed so far is in the store
-        listed = {changes_file(str(home), name): changes.place(home, name) for name in names}
-    brief, tools = brief_parts(memory), preset_of(config.preset)
-    value: dict[str, Any] = {
-        "project": memory.project,
-        **place,
-        "worktree": memory.checkout.origin().worktree,
-        "made_from": {
-            "changes": listed,
-            "files": {**watched, **{path: state for path, (state, _) in brief.cited.items()}},
-            "cited": {path: ids for path, (_, ids) in brief.cited.items()},
-            "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
-        },
-        "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
-        "left_off": list(brief.left_off),
-        "triggers": _triggers(memory),
-        "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
-        "files": _files(memory) if config.inject == "full" else {},
-        "topics": _topics(memory) if config.inject == "full" else {},
-        "read": tools.read,
-        "preset": config.preset,
-    }
-    if config.remind:
-        value["remind"] = {"search": tools.search, "close": tools.close}
-    if config.prompt_hints:
-        kinds = ("decision", "learning", "pattern", "fact")
-        known = (record for kind in kinds for record in newest_records(memory, kind, MOST_HINTS))
-        value["hints"] = []
-        for record in (*_scars(memory)[:MOST_HINTS], *known):
-            if own := sorted(distinctive(record, common=lambda _: False))[:MOST_WORDS]:
-                text = f"{short(record.id)} {inline(shorten(record.title, 80))}"
-                value["hints"].append({"id": record.id, "text": text, "words": own})
-    if config.guard_secrets:
-        value["guard"] = "block" if config.block_actions else "warn"
-    text = json.dumps(value, ensure_ascii=False)
-    if not file.is_file() or read_regular(file).decode() != text:
-        _replace(file, text)
+        home, names, config = file.parent.parent, dict.fromkeys((memory.project, GLOBAL)), memory.config
+        with memory.store.transaction():  # no other process writes: what is listed so far is in the store
+            listed = {changes_file(str(home), name): changes.place(home, name) for name in names}
+        brief, tools = brief_parts(memory), preset_of(config.preset)
+        value: dict[str, Any] = {
+            "project": memory.project,
+            **({"path": "", "remotes": "", "settings": {}} | dict(place or {})),
+            "worktree": memory.checkout.origin().worktree,
+            "made_from": {
+                "changes": listed,
+                "files": {**(watched or {}), **{path: state for path, (state, _) in brief.cited.items()}},
+                "cited": {path: ids for path, (_, ids) in brief.cited.items()},
+                "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
+            },
+            "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
+            "left_off": list(brief.left_off),
+            "triggers": _triggers(memory),
+            "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
+            "files": _files(memory) if config.inject == "full" else {},
+            "topics": _topics(memory) if config.inject == "full" else {},
+            "read": tools.read,
+            "preset": config.preset,
+        }
+        if config.remind:
+            value["remind"] = {"search": tools.search, "close": tools.close}
+        if config.prompt_hints:
+            kinds = ("decision", "learning", "pattern", "fact")
+            known = (record for kind in kinds for record in newest_records(memory, kind, MOST_HINTS))
+            value["hints"] = []
+            for record in (*_scars(memory)[:MOST_HINTS], *known):
+                if own := sorted(distinctive(record, common=lambda _: False))[:MOST_WORDS]:
+                    text = f"{short(record.id)} {inline(shorten(record.title, 80))}"
+                    value["hints"].append({"id": record.id, "text": text, "words": own})
+        if config.guard_secrets:
+            value["guard"] = "block" if config.block_actions else "warn"
+        text = json.dumps(value, ensure_ascii=False)
+        if not file.is_file() or read_regular(file).decode() != text:
+            _replace(file, text)
     return brief
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.engine.locks import turn
 from holdfast.engine.raw import trail
+from holdfast.engine.raw.trail import of_session, settle, waiting
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
@@ -17,6 +18,8 @@ from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_
 from holdfast.policy.activity.transcript import turn_messages
 from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 from holdfast.verbs.memory import Memory
+
+__all__ = ["of_session", "settle", "waiting"]  # verbs of the engine that need nothing more
 
 BATCH = 500
 LARGEST = 2_000_000  # bytes of a file in the spool
@@ -105,21 +108,6 @@ def finish_idle(memory: Memory) -> int:
         idle = HookEvent(id=f"{event.id}-idle", event="Idle", between=_written_before(event), **known)
         trail.add(memory.store, [idle])
     return len(last)
-
-
-def waiting_sessions(memory: Memory) -> list[str]:
-    """Return the sessions with activity that no record was derived from yet."""
-    return trail.waiting(memory.store)
-
-
-def activity_of(memory: Memory, session: str, *, fresh: bool = False) -> list[HookEvent]:
-    """Return the stored activity of a session: all of it, or only what no record was derived from yet."""
-    return trail.of_session(memory.store, session, fresh=fresh)
-
-
-def mark_derived(memory: Memory, session: str, last: str) -> None:
-    """Mark the activity of a session, up to an id, as derived."""
-    trail.settle(memory.store, session, last)
 
 
 def expire(memory: Memory) -> int:

@@ -148,13 +148,7 @@ def _drafts(parts: Iterable[documents.Piece], like: Draft, name: str) -> list[Dr
 
 
 def _seeded(
-    memory: Memory,
-    drafts: Sequence[Draft],
-    problems: Sequence[str] = (),
-    *,
-    hot: bool,
-    dry_run: bool = False,
-    **read: int,
+    memory: Memory, drafts: list[Draft], problems: Sequence[str] = (), *, hot: bool, dry_run: bool = False, **read: int
 ) -> Seeded:
     """Save drafts in one transaction, except exact duplicates, with credentials masked; make them hot as far as there is room."""
     unique = dict[str, Event]()

@@ -8,8 +8,8 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
@@ -50,8 +50,8 @@ def load_demo(memory: Memory, until: str) -> None:
     header, *lines = map(json.loads, gzip.decompress(STORE.read_bytes()).decode().splitlines())
     # The story ends with its last event, so that nothing lies in the future.
     end = max([header["until"], *(line["at"] for line in lines if "verb" in line)])
-    move = Move(since=epoch_ms(header["since"]), until=epoch_ms(end), by=epoch_ms(until) - epoch_ms(end))
-    moved = [with_texts(line, move.text) for line in lines]
+    move = mover(epoch_ms(header["since"]), epoch_ms(end), epoch_ms(until) - epoch_ms(end))
+    moved = [with_texts(line, move) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
     events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
     memory.store.commit(events)
@@ -97,27 +97,20 @@ def contents_of(memory: Memory, folder: Path) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """Moves whatever happened between two instants to another time; all in milliseconds."""
+def mover(since: int, until: int, by: int) -> Callable[[str], str]:
+    """Return what moves every id and instant in a text that lies between two others to another time; all in milliseconds."""
 
-    since: int
-    until: int
-    by: int
-
-    def text(self, text: str) -> str:
-        """Return a text with every id and instant in it moved."""
-        return _TIMED.sub(self._moved, text) if len(text) >= len("2026-01-01T00:00:00.000Z") else text
-
-    def _moved(self, found: re.Match[str]) -> str:
+    def moved(found: re.Match[str]) -> str:
         text = found[0]
         is_id = len(text) == 26
-        if not self.since <= (ulid_to_timestamp(text) if is_id else epoch_ms(text)) <= self.until:
+        if not since <= (ulid_to_timestamp(text) if is_id else epoch_ms(text)) <= until:
             return text  # a record that is the same in every store, or an id without a time
         if is_id:
-            return moved_id(text, self.by)
-        later = datetime.fromisoformat(text) + timedelta(milliseconds=self.by)
+            return moved_id(text, by)
+        later = datetime.fromisoformat(text) + timedelta(milliseconds=by)
         return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return lambda text: _TIMED.sub(moved, text) if len(text) >= len("2026-01-01T00:00:00.000Z") else text
 
 
 class Shipped:

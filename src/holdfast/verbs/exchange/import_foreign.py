@@ -29,27 +29,17 @@ BATCH = 500
 ERASED = "it was erased here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedRecord:
-    """An imported record: its key there, its id here, and what it is."""
-
-    key: str
-    id: str
-    kind: str
-    title: str
-    project: str
-
-
 @dataclass(slots=True, kw_only=True)
 class Report:
     """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
-    taken: list[ImportedRecord] = field(default_factory=list)
+    # Records by their key there, their id here, and what they are.
+    taken: list[dict[str, str]] = field(default_factory=list)
     # There → here → memories, known ones included.
     projects: dict[str, Counter[str]] = field(default_factory=dict)
-    revised: list[ImportedRecord] = field(default_factory=list)
-    merged: list[ImportedRecord] = field(default_factory=list)
+    revised: list[dict[str, str]] = field(default_factory=list)
+    merged: list[dict[str, str]] = field(default_factory=list)
     known: int = 0
     moved: int = 0  # known ones that are in another project now
     masked: int = 0
@@ -332,6 +322,6 @@ def _after(record: Record | None, events: Iterable[Event]) -> Record:
     return record
 
 
-def _brought(adoption: adopt.Adoption, record_id: str) -> ImportedRecord:
-    part, data = adoption.part, adoption.part.data
-    return ImportedRecord(key=part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project)
+def _brought(adoption: adopt.Adoption, record_id: str) -> dict[str, str]:
+    named = {name: adoption.part.data[name] for name in ("kind", "title")}
+    return {"key": adoption.part.key, "id": record_id, **named, "project": adoption.project}

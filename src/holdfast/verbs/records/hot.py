@@ -61,7 +61,7 @@ def vitals_of(
     hot = _members(memory) if hot is None else hot
     for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
         usage_, member = used.get(record.id, Usage()), hot.get(record.id)
-        uses, value = uses_of(usage_), trust(record, [change.delta for change in changes.get(record.id, ())])
+        uses, value = uses_of(usage_), trust(record, list(changes.get(record.id, {}).values()))
         idle = days_between(max(record.updated_at, record.verified_at, usage_.last_used_at), now)
         since_use = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
         worth = salience(importance=importance(record.text), trust=value, uses=uses, idle_days=since_use)
@@ -76,11 +76,8 @@ def vitals_of(
                 freshness=freshness(record, now),
                 salience=worth,
                 heat=hot_score(uses, since_use),
-                hot=member is not None,
-                pinned=member is not None and member.pinned,
-                since=member.at if member else "",
-                why=member.why if member else "",
                 why_not=why_not_hot(record, usage_, worth),
+                **({"hot": True, **member._asdict()} if member else {}),
             )
         )
     return measured
@@ -189,8 +186,7 @@ def hot_ids(memory: Memory) -> set[str]:
 
 
 def _members(memory: Memory) -> dict[str, usage.HotEntry]:
-    places = tuple(memory.store.sizes((memory.project, GLOBAL)))
-    return {entry.id: entry for entry in usage.hot(memory.store, places)}
+    return usage.hot(memory.store, memory.store.sizes((memory.project, GLOBAL)))
 
 
 def _into(
@@ -231,13 +227,13 @@ def trust_of(memory: Memory, reference: str) -> Report:
     measured = vitals_of(memory, [find(memory, reference)])[0]
     record, history = measured.record, list[Report]()
     value = base = base_trust(record)
-    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
-    events = memory.store.events_with(change.event for change in changes)
-    for change in changes:
-        value, event = min(1.0, max(0.0, value + change.delta)), events[change.event]
-        step = {"at": change.at, "reason": change.reason, "delta": change.delta, "value": value}
-        by, note = event.by.name or event.by.kind, str(event.data.get("note", ""))
-        history.append({**step, "by": by, "note": note})
+    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, {})
+    events = memory.store.events_with(changes)
+    for id_, delta in changes.items():
+        value, event = min(1.0, max(0.0, value + delta)), events[id_]
+        reason, note = (str(event.data.get(name, "")) for name in ("reason", "note"))
+        step = {"at": event.at, "reason": reason, "delta": delta, "value": value}
+        history.append({**step, "by": event.by.name or event.by.kind, "note": note})
     return {"record": record, "base": base, "value": measured.trust, "now": measured.trust_now, "history": history}
 
 
@@ -256,8 +252,7 @@ def change_trust(
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
-    changes = usage.trust_changes(memory.store, [record.id]).get(record.id, [])
-    last = max((change.event for change in changes), default="")
+    last = max(usage.trust_changes(memory.store, [record.id]).get(record.id, {}), default="")
     memory.commit([memory.event("trusted", record.id, data=data, after=last)])
     return trust_of(memory, record.id)
 
@@ -268,32 +263,29 @@ def change_trust(
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Report]:
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
-    found = usage.steps_after(memory.store, source.id)
-    known = memory.known(one.target for one in found)
-    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target])]
-    weights = [one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here]
-    chances = [(weight / sum(weights), one) for weight, one in zip(weights, here, strict=True) if sum(weights)]
-    likely = sorted((pair for pair in chances if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].target))
-    return [{"record": known[one.target], "probability": share, "times": one.times} for share, one in likely[:limit]]
+    steps = usage.steps_after(memory.store, source.id)
+    known = memory.known(target for _, target, _, _ in steps)
+    here = [step for step in steps if step[1] in known and is_at_hand(memory, known[step[1]])]
+    weights = [times * 0.5 ** (days_between(last_at, now) / HALF_LIFE_DAYS) for _, _, times, last_at in here]
+    chances = [(weight / sum(weights), step) for weight, step in zip(weights, here, strict=True) if sum(weights)]
+    likely = sorted((pair for pair in chances if pair[0] >= least), key=lambda pair: (-pair[0], pair[1][1]))[:limit]
+    return [{"record": known[target], "probability": share, "times": times} for share, (_, target, times, _) in likely]
 
 
 def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Report]:
     """Return the memories that sessions used after a given one, or after any, most frequent first."""
     store = memory.store
     source = find(memory, reference).record.id if reference else ""
-    if source:
-        found = [(source, one) for one in usage.steps_after(store, source)]
-    else:
-        found = usage.most_steps(store, least, MOST_HABITS)
-    known = memory.known(end for start, one in found for end in (start, one.target))
+    steps = usage.steps_after(store, source) if source else usage.most_steps(store, least, MOST_HABITS)
+    known = memory.known(end for start, target, _, _ in steps for end in (start, target))
     here = {id_: record for id_, record in known.items() if is_at_hand(memory, record)}
-    starts = {start for start, _ in found} & here.keys()
-    totals = {start: sum(one.times for one in usage.steps_after(store, start)) for start in starts}
+    starts = {start for start, *_ in steps} & here.keys()
+    totals = {start: sum(times for _, _, times, _ in usage.steps_after(store, start)) for start in starts}
     return [
-        {"source": here[start], "target": here[one.target], "times": one.times}
-        | {"probability": one.times / totals[start], "last_at": one.last_at}
-        for start, one in found
-        if start in here and one.target in here and one.times >= least
+        {"source": here[start], "target": here[target], "times": times}
+        | {"probability": times / totals[start], "last_at": last_at}
+        for start, target, times, last_at in steps
+        if start in here and target in here and times >= least
     ][:limit]
 
 

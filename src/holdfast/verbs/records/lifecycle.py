@@ -340,9 +340,8 @@ def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any
     if before.state not in (now.state, "retired"):
         yield "restored", {"pending": True} if before.state == "pending" else {}
     changed = {name: getattr(before, name) for name in _REVISED if getattr(before, name) != getattr(now, name)}
-    seen: dict[str, Any] = {}
-    if before.seen != now.seen:
-        seen = {"seen": snapshot_to_json(before.seen) if before.seen else {"marks": {}}}
+    seen_before = snapshot_to_json(before.seen) if before.seen else {"marks": {}}
+    seen = {"seen": seen_before} if before.seen != now.seen else {}
     if changed:
         yield "revised", {name: plain(value) for name, value in changed.items()} | seen
     reworded = bool(changed.keys() & {"title", "body", "fields"})

@@ -169,7 +169,8 @@ def browse(
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
     """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
     homes = tuple(memory.store.sizes(homes_of((memory.project,), query.kinds)))
-    return records.latest(memory.store, filter_of(query, homes, states), limit=query.limit, before=before)
+    chosen = replace(filter_of(query, homes, states), before=before)
+    return records.page(memory.store, chosen, limit=query.limit, order="stored")
 
 
 def newest_of_kind(memory: Memory, kind: str, *, limit: int) -> list[Record]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
+from holdfast.model.event import ids_in, tokens_in
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import NOTES
 from holdfast.model.record import Record
@@ -15,7 +16,6 @@ from holdfast.policy.sessions.evidence import VARIANTS
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.freshness import citing, drifted
 from holdfast.verbs.records.read import newest_of_kind
-from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.sessions.session import find_session
 
@@ -34,7 +34,7 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Report:
     recent, since = _recent(memory, days, agent), days_before(memory.clock.now(), days)
     by_day, own = Counter(session.started_at[:10] for session in recent), {session.id for session in recent}
     dates = [days_before(memory.clock.now(), back)[:10] for back in range(int(min(days, MOST_DAYS)) - 1, -1, -1)]
-    injections = memory.store.happened(("injected",), since, 100_000)
+    costs, injections = usage.costs_since(memory.store, since), memory.store.happened(("injected",), since, 100_000)
     return {
         "sessions": len(recent),
         "open": sum(session.is_open for session in recent),
@@ -45,7 +45,7 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Report:
         "closes": Counter(str(session.close["type"]) for session in recent if "type" in session.close),
         "issues": Counter(session.issue for session in recent if session.issue).most_common(10),
         "daily": [by_day[date] for date in dates],  # sessions a day, oldest first
-        "tokens": sum(cost.tokens for cost in usage.costs_since(memory.store, since) if cost.session in own),
+        "tokens": sum(costs[session]["tokens"] for session in own & costs.keys()),
         "injected": sum(tokens_in(event) for event in injections if event.about in own),
     }
 

@@ -1,5 +1,6 @@
 """Put together what a session gets when it begins: the memories that matter, and where work was left off."""
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -81,7 +82,13 @@ def brief_parts(memory: Memory) -> SessionBrief:
     by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
     touched = frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
     candidates = _candidates(memory, touched)
-    cited = _cited(memory, candidates)
+    # The files of the checkout that records cite, with their states now and the ids of those records.
+    top, citing = memory.checkout.top(), defaultdict[str, list[str]](list)
+    for record in candidates:
+        if is_here(memory, record.project) and is_about_code(record.kind):
+            for path in filter(None, dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))):
+                citing[str(top / path)].append(record.id)
+    cited = {path: (state_of(path), ids) for path, ids in list(citing.items())[:MOST_CITED]}
     memories = briefs.written(page, _lines(memory, candidates, touched))
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
@@ -97,17 +104,6 @@ def brief_parts(memory: Memory) -> SessionBrief:
 def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Page:
     finder = preset_of(memory.config.preset).search
     return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
-
-
-def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[str, list[str]]]:
-    """Return the files of the checkout that records cite, with their states and the ids of those records."""
-    top, ids = memory.checkout.top(), dict[str, list[str]]()
-    for record in candidates:
-        if is_here(memory, record.project) and is_about_code(record.kind):
-            for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record)):
-                if path:
-                    ids.setdefault(str(top / path), []).append(record.id)
-    return {path: (state_of(path), citing) for path, citing in list(ids.items())[:MOST_CITED]}
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:

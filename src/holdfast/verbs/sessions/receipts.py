@@ -12,7 +12,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, Event, ids_in, tokens_in
 from holdfast.model.files import FILE
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
@@ -54,7 +54,7 @@ class Delivery:
 
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report]:
     """Return recent injections, latest first: records, reason, cost, and outcomes as declared, as a rule saw them, and in words."""
-    found = []
+    found = list[Report]()
     for event in memory.store.happened(("injected",), days_before(memory.clock.now(), days), limit):
         ids = ids_in(event)
         uses = [use for use in usage.uses(memory.store, session=event.about) if use.id in ids]
@@ -104,11 +104,19 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
 def delivered(
     record: Record, ids: tuple[str, ...], channel: str, occasion: str, text: str, *, session: str, at: str
 ) -> Delivery:
-    """Return one memory of an injected text: by what it was matched, else its rank, and its own part of the text."""
+    """Return one memory of an injected text: by which trigger or words it was matched, else its rank, and its part of the text."""
     below = dropwhile(lambda line: short(record.id) not in line, text.splitlines())
     own = list(takewhile(bool, below) if channel == "action site" else islice(below, 1))
-    match = _match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}"
-    return Delivery(session, at, record, ids, channel, occasion, match, "\n".join(own))
+    match = list[str]()
+    if channel == "action site":
+        places, calls = places_of(record), parse(occasion[:LONGEST_COMMAND])
+        match = [one for one in places.commands if (pattern := compiled(one)) and fires(pattern, calls)]
+        match += [one for one in (*places.paths, *record.anchors) if one.partition("::")[0].strip("*/") in occasion]
+    elif channel == "prompt":
+        words = {word.strip("`'\".,;:!?()[]{}") for word in occasion.lower().split()}
+        match = sorted(word for word in words if len(word) > 3 and word in record.text.lower())
+    by = ", ".join(match[: 3 if channel == "action site" else 5]) or f"{ids.index(record.id) + 1} of {len(ids)}"
+    return Delivery(session, at, record, ids, channel, occasion, by, "\n".join(own))
 
 
 def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Delivery]:
@@ -116,26 +124,6 @@ def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[De
     sessions = usage.sessions_shown(memory.store, record.id, limit)
     found = (one for session in sessions for one in deliveries_in(memory, session, record.id))
     return sorted(found, key=lambda one: one.at, reverse=True)
-
-
-def _match(record: Record, channel: str, occasion: str) -> str:
-    """Return by what a memory was matched: the trigger that a command or file set off, or words of a prompt."""
-    if channel == "action site":
-        places, calls = places_of(record), parse(occasion[:LONGEST_COMMAND])
-        commands = [one for one in places.commands if (pattern := compiled(one)) and fires(pattern, calls)]
-        paths = [one for one in (*places.paths, *record.anchors) if one.partition("::")[0].strip("*/") in occasion]
-        return ", ".join([*commands, *paths][:3])
-    if channel == "prompt":
-        words = {word.strip("`'\".,;:!?()[]{}") for word in occasion.lower().split()}
-        return ", ".join(sorted(word for word in words if len(word) > 3 and word in record.text.lower())[:5])
-    return ""
-
-
-def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
-    """Count the outcomes of the records that these events injected."""
-    pairs = {(event.about, record_id) for event in injections for record_id in ids_in(event)}
-    uses = usage.uses(memory.store, since=since)
-    return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
 
 def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool) -> int:
@@ -156,17 +144,6 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     if events:
         memory.commit(events)
     return len(events)
-
-
-def ids_in(event: Event) -> tuple[str, ...]:
-    """Return the ids of the records that an event says a session was given."""
-    return tuple(texts_of(event.data.get("ids")))
-
-
-def tokens_in(event: Event) -> int:
-    """Return how many tokens an event says a session was given."""
-    tokens = event.data.get("tokens")
-    return tokens if isinstance(tokens, int) else 0
 
 
 def _outcome(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.engine.views import Entry, records, usage
-from holdfast.engine.views.usage import Touched
 from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Draft, Record
@@ -84,7 +83,8 @@ def open_threads(memory: Memory, *, archived: bool = False) -> list[Thread]:
 
 def numbered_threads(memory: Memory) -> dict[int, Thread]:
     """Return the open threads by number, oldest first (what #2 means). Archived ones keep their numbers."""
-    return dict(enumerate(_alive(memory, _oldest_first(memory)), start=1))
+    oldest_first = sorted(_threads(memory), key=lambda entry: entry.number)
+    return dict(enumerate(_alive(memory, [entry.record for entry in oldest_first]), start=1))
 
 
 def resolved_threads(memory: Memory, *, limit: int = 50) -> list[Thread]:
@@ -136,18 +136,14 @@ def _threads(memory: Memory, *, state: str = "active", limit: int = MOST) -> lis
     return records.newest(memory.store, "thread", memory.here, state=state, limit=limit)
 
 
-def _oldest_first(memory: Memory) -> list[Record]:
-    return [entry.record for entry in sorted(_threads(memory), key=lambda entry: entry.number)]
-
-
 def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     """Return threads with their stage and vitality."""
     now, touched = memory.clock.now(), usage.touched(memory.store, [record.id for record in threads])
     found = []
     for record in threads:
-        worked, own_class = touched.get(record.id, Touched()), record.fields.get("thread_class")
+        (times, last_at), own_class = touched.get(record.id, (0, "")), record.fields.get("thread_class")
         kind = own_class if own_class in ("operational", "backlog") else class_of(record.title)
-        at, touches = max(worked.last_at, record.created_at), 1 + worked.times
+        at, touches = max(last_at, record.created_at), 1 + times
         life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
         now_in = "resolved" if record.state == "retired" else stage(life, now)
         named: dict[str, Any] = {"vitality": vitality(life, now), "touches": touches, "touched_at": at}
@@ -161,11 +157,11 @@ def _thread(memory: Memory, reference: str) -> Record:
     if not wanted:
         raise Invalid("No thread was named.", hint="Use its id, its number (#2) or part of its text.")
     if wanted.startswith("#"):
-        oldest_first, number = _oldest_first(memory), whole_number(wanted[1:]) or 0
-        if 1 <= number <= len(oldest_first):
-            return oldest_first[number - 1]
+        numbered, number = numbered_threads(memory), whole_number(wanted[1:])
+        if number in numbered:
+            return numbered[number].record
         hint = "List them: holdfast thread list"
-        raise NotFound(f"There is no thread {wanted}; {len(oldest_first)} are open.", hint=hint)
+        raise NotFound(f"There is no thread {wanted}; {len(numbered)} are open.", hint=hint)
     if is_reference(memory, wanted):
         record = find(memory, wanted).record
         if record.kind != "thread":

@@ -61,25 +61,22 @@ def check_all(memory: Memory) -> list[Report]:
     for page in project_pages(memory):
         states = freshness(memory, page)
         for record in page:
-            action, why = _advice(record, states[record.id], gone.get(record.id, ""))
+            state, branch = states[record.id], gone.get(record.id, "")
+            reasons, days = "; ".join(details(state)), state.days or 0.0
+            is_gone = state.state == "missing" and all(finding.state == "missing" for finding in state.findings)
+            advice: tuple[tuple[object, Action, str], ...] = (
+                (branch, "forget", f"its branch {branch} is gone and was never merged"),
+                (is_gone, "forget", reasons),
+                (state.state in ("missing", "changed"), "revise", reasons),
+                (state.moved, "re-anchor", reasons),
+                (state.state == "unverified" and record.anchors, "verify", "the cited content was never recorded"),
+                (state.state != "fresh" and days > STALE_DAYS, "verify", f"checked {days:.0f} days ago"),
+                (True, "keep", ""),
+            )
+            action, why = next((action, why) for applies, action, why in advice if applies)
             command = COMMANDS[action].format(short(record.id))
-            advice = {"action": action, "why": why, "command": command}
-            checked.append({"record": record, "freshness": states[record.id], **advice})
+            checked.append({"record": record, "freshness": state, "action": action, "why": why, "command": command})
     return sorted(checked, key=lambda result: list(COMMANDS).index(result["action"]))
-
-
-def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]:
-    reasons, days = "; ".join(details(state)), state.days or 0.0
-    is_gone = state.state == "missing" and all(finding.state == "missing" for finding in state.findings)
-    advice: tuple[tuple[object, Action, str], ...] = (
-        (branch, "forget", f"its branch {branch} is gone and was never merged"),
-        (is_gone, "forget", reasons),
-        (state.state in ("missing", "changed"), "revise", reasons),
-        (state.moved, "re-anchor", reasons),
-        (state.state == "unverified" and record.anchors, "verify", "the cited content was never recorded"),
-        (state.state != "fresh" and days > STALE_DAYS, "verify", f"checked {days:.0f} days ago"),
-    )
-    return next(((action, why) for applies, action, why in advice if applies), ("keep", ""))
 
 
 def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterator[Sequence[Record]]:

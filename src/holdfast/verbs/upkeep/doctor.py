@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.views import records, usage, vectors
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
-from holdfast.model.event import Event
+from holdfast.model.event import Event, ids_in, tokens_in
 from holdfast.model.ids import days_before
 from holdfast.model.ports import Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
@@ -27,7 +28,6 @@ from holdfast.verbs.records.hot import cool, hot_ids
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
-from holdfast.verbs.sessions.receipts import outcomes_of, tokens_in
 
 __all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
 
@@ -49,6 +49,8 @@ def status(memory: Memory) -> Report:
     store, week = memory.store, days_before(memory.clock.now(), 7)
     events, waiting = trail.size(store)
     recent = store.happened(("injected",), week, 10_000)
+    pairs = {(event.about, id_) for event in recent for id_ in ids_in(event)}
+    became = Counter(use.outcome for use in usage.uses(store, since=week) if (use.session, use.id) in pairs)
 
     def counted_in(**chosen: Any) -> int:
         return records.counted(store, records.Filter(**chosen))
@@ -72,7 +74,7 @@ def status(memory: Memory) -> Report:
         "receipts": len(recent),
         # memories of this project with something in quarantine
         "arrived": counted_in(projects=store.homes(memory.project), states=(), separate=True, waits=True),
-        "became": outcomes_of(memory, recent, week),  # outcomes of what was injected
+        "became": dict(became.most_common()),  # outcomes of what was injected
         "note": usable(memory),
         "elsewhere": saved_elsewhere(memory),  # memories of this checkout under other identities
     }

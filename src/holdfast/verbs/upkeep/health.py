@@ -10,6 +10,7 @@ from itertools import chain
 
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.views import labels, links, queries, records, sessions, usage
+from holdfast.model.event import ids_in, tokens_in
 from holdfast.model.ids import days_before, short
 from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
@@ -18,7 +19,6 @@ from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 
 ROWS = 20
 HEAVY = 3
@@ -157,12 +157,11 @@ def quality(memory: Memory, *, days: float = 30) -> Report:
     """Return the cost of recent recalls and whether they helped: outcomes that were reported, and those that a rule saw."""
     store, since = memory.store, days_before(memory.clock.now(), days)
     costs, uses = usage.costs_since(store, since), usage.uses(store, since=since)
+    total = sum(costs.values(), Counter[str]())
     declared, shown = Counter(use.outcome for use in uses if not use.observed), len(usage.shown(store, since=since))
     return {
         "sessions": len(costs),
-        "recalls": sum(cost.recalls for cost in costs),
-        "empty": sum(cost.empty for cost in costs),
-        "tokens": sum(cost.tokens for cost in costs),
+        **{name: total[name] for name in ("recalls", "empty", "tokens")},
         "shown": shown,
         "declared": dict(declared),
         "observed": dict(Counter(use.outcome for use in uses if use.observed)),

@@ -116,8 +116,8 @@ def _places(memory: Memory) -> Iterator[tuple[str, str, Any]]:
         value = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
         where = "session" if event.verb in ("started", "closed") else f"journal: {event.verb}"
         yield "memory" if event.verb in FOLDING else where, event.about, value
-    for row in text_tables.rows(store):
-        yield row.table, str(row.key), [row.texts, row.doc]
+    for table, key, texts, doc in text_tables.rows(store):
+        yield table, str(key), [texts, doc]
     for session in transcripts.sessions(store):
         transcript = transcripts.get(store, session)
         yield "transcripts", session, [session, transcript.body if transcript else ""]

@@ -14,13 +14,12 @@ from typing import Any, Literal, get_args
 from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Event
+from holdfast.model.event import Event, ids_in, tokens_in
 from holdfast.model.kinds import NOTES
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 
 What = Literal[
     "prompt", "answer", "tool", "observation", "record", "change", "asked", "use", "receipt", "warning", "session"
@@ -228,9 +227,7 @@ _OF_SESSION = frozenset({"surfaced", "injected", "started", "closed"})
 
 def _record_ids(event: Event) -> list[str]:
     """Return the ids of the records an event is about."""
-    if event.verb not in _OF_SESSION:
-        return [event.about]
-    return list(ids_in(event))
+    return list(ids_in(event)) if event.verb in _OF_SESSION else [event.about]
 
 
 def _described(event: Event, record: Record | None, titles: str) -> tuple[What, str, str]:
