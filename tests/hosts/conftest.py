@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests import engines
-from tests.hosts.running import ROOT, Run, release_worker, runner
+from tests.conftest import new_folder
+from tests.hosts.running import ROOT, Run, module, release_worker, runner
 
 
 def environment_of(folder: Path) -> dict[str, str]:
@@ -32,9 +34,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def run(tmp_path: Path, own_home: Path) -> Run:
     """Give a function that runs `holdfast` in an empty folder."""
-    work = tmp_path / "work"
-    work.mkdir()
-    return runner(work, own_home)
+    return runner(new_folder(tmp_path / "work"), own_home)
 
 
 @pytest.fixture
@@ -49,20 +49,16 @@ def home(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Give a checkout, as far as hooks can see."""
-    folder = tmp_path / "checkout"
-    (folder / ".git").mkdir(parents=True)
-    return folder
+    return new_folder(tmp_path / "checkout" / ".git").parent
 
 
 @pytest.fixture
 def holdfast(run: Run, home: Path, project: Path) -> Run:
     """Give the command line on that store, in that checkout."""
-    return lambda *arguments, **given: run(
-        *arguments, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
-    )
+    return partial(run, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
 
 
 @pytest.fixture
 def bench(own_home: Path) -> Run:
     """Return a function that runs `python -m bench`, as `python3 dev.py bench` does."""
-    return runner(ROOT, own_home, "bench")
+    return partial(runner(ROOT, own_home), program=module("bench"))

@@ -64,7 +64,7 @@ def _run(files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.argv = ["holdfast", *asked["arguments"]]
-    if "names itself" in asked:
+    if "names_itself" in asked:
         os.write(exit_code, str(os.getpid()).encode())
     code = 1
     try:

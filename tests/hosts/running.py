@@ -2,6 +2,7 @@
 
 import atexit
 import fcntl
+import io
 import json
 import os
 import pty
@@ -12,36 +13,37 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from functools import cache, partialmethod
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
+
 from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks.hook import main as hook_main
 from tests import engines
 
 ROOT = Path(__file__).parent.parent.parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
-    """Return a function that runs `holdfast`, or another module, in a folder with a home of its own."""
+def runner(work: Path, home: Path, **own: str) -> Run:
+    """Return a function that runs `holdfast`, or a program, in a folder with a home and variables of its own."""
 
     def holdfast(
-        *arguments: str, stdin: str | bytes | None = None, cwd: Path = work, **environment: str
+        *arguments: str, stdin: str | bytes = b"", cwd: Path = work, program: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        clean |= {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", **environment}
+        clean |= {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", **own, **environment}
         clean = engines.setting(clean.get("HOLDFAST_HOME", str(home))) | clean
         given = stdin.encode() if isinstance(stdin, str) else stdin
         # What the interpreter or the loader reads when it starts needs a fresh process.
-        is_fresh = any(name.startswith(("LD_", "PYTHON", "LANG", "LC_")) for name in environment)
-        program = "" if module == "holdfast" else f"import runpy; runpy.run_module({module!r}, run_name='__main__')"
-        if not is_fresh:
-            return preloaded(arguments, cwd, clean, given or b"", program)
-        command = [sys.executable, "-m", module, *arguments]
-        done = subprocess.run(command, cwd=cwd, env=clean, input=given or b"", capture_output=True, check=False)
+        if not any(name.startswith(("LD_", "PYTHON", "LANG", "LC_")) for name in environment):
+            return preloaded(arguments, cwd, clean, given, program)
+        command = [sys.executable, "-m", "holdfast", *arguments]
+        done = subprocess.run(command, cwd=cwd, env=clean, input=given, capture_output=True, check=False)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return holdfast
@@ -54,12 +56,11 @@ def preloaded(
 
     A program in Python that is given runs instead; only such a program may be killed, and then its exit code is -9.
     """
-    asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "program": program}
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         stdin.write(given)
         stdin.seek(0)
         reading, ending = os.pipe()
-        _fork(asked, [stdin.fileno(), out.fileno(), err.fileno(), ending])
+        _fork(arguments, folder, environment, program, [stdin.fileno(), out.fileno(), err.fileno(), ending])
         os.close(ending)
         with os.fdopen(reading, "rb") as exit_code:
             code = exit_code.read()
@@ -78,23 +79,25 @@ def script_command(folder: Path) -> tuple[Path, int]:
     return command, requests
 
 
+def module(name: str) -> str:
+    """Return a program that runs a module."""
+    return f"import runpy; runpy.run_module({name!r}, run_name='__main__')"
+
+
 class Forked:
     """A process that goes on, forked from one that has imported everything, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], *, text: bool) -> None:
         """Run `-m MODULE ARGUMENTS` or `-c PROGRAM ARGUMENTS`."""
         flag, what, *arguments = command
-        module = f"import runpy; runpy.run_module({what!r}, run_name='__main__')"
-        program = what if flag == "-c" else "" if what == "holdfast" else module
-        asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment), "program": program}
-        pipes = [os.pipe() for _ in range(4)]
-        (stdin, to), (of, stdout), (errors, stderr), (self._ended, ending) = pipes
+        program = what if flag == "-c" else "" if what == "holdfast" else module(what)
+        (stdin, to), (of, stdout), (errors, stderr), (self._ended, ending) = (os.pipe() for _ in range(4))
         mode = "" if text else "b"
         self.stdin: IO[Any] = os.fdopen(to, f"w{mode}")
         self.stdout: IO[Any] = os.fdopen(of, f"r{mode}")
         self.stderr: IO[Any] = os.fdopen(errors, f"r{mode}")
         self.returncode: int | None = None
-        _fork({**asked, "names itself": True}, [stdin, stdout, stderr, ending])
+        _fork(arguments, folder, environment, program, [stdin, stdout, stderr, ending], names_itself=True)
         for handle in (stdin, stdout, stderr, ending):
             os.close(handle)
         self.pid = int(os.read(self._ended, 20))
@@ -122,13 +125,8 @@ class Forked:
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it."""
-        self.send_signal(signal.SIGKILL)
+    terminate = partialmethod(send_signal, signal.SIGTERM)
+    kill = partialmethod(send_signal, signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
         """Close its stdin, wait until it ends and return what it printed."""
@@ -154,8 +152,7 @@ class Terminal:
     def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         self.leader, follower = pty.openpty()
         self._code, ending = os.pipe()
-        asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "program": ""}
-        _fork(asked, [follower, follower, follower, ending])
+        _fork(arguments, folder, environment, "", [follower, follower, follower, ending])
         for handle in (follower, ending):
             os.close(handle)
         self.seen = ""
@@ -181,8 +178,12 @@ class Terminal:
             return int(code.read())
 
 
-def _fork(asked: Mapping[str, Any], files: Sequence[int]) -> None:
+def _fork(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], program: str, files: list[int], **more: bool
+) -> None:
     """Have a request carried out: its stdin, stdout and stderr, and the pipe for its exit code."""
+    where = {"folder": str(folder), "environment": dict(environment)}
+    asked = {"arguments": list(arguments), "program": program, **where, **more}
     with tempfile.TemporaryFile() as request:
         request.write(json.dumps(asked).encode())
         request.seek(0)
@@ -235,6 +236,15 @@ def hooked(
     return json.loads(done.stdout) if done.stdout else None
 
 
+def fire(home: Path, event: str, raw: bytes, client_name: str = "claude-code") -> str:
+    """Run the hook in this process; return what it prints."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        hook_main([event, "--client", client_name, "--home", str(home)])
+    return out.getvalue()
+
+
 def injected(reply: Any) -> str:
     """Return the text that a hook's answer gives the agent."""
     return str((reply or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))
@@ -260,16 +270,6 @@ def processes(word: str) -> dict[int, str]:
 
 
 _HELD: dict[Path, int] = {}
-
-
-@contextmanager
-def held_worker(home: Path) -> Iterator[None]:
-    """Hold the worker's lock meanwhile, so that hooks start none."""
-    hold_worker(home)
-    try:
-        yield
-    finally:
-        release_worker(home)
 
 
 def hold_worker(home: Path) -> None:

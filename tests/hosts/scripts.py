@@ -19,6 +19,7 @@ from holdfast.hosts.worker import work
 from tests import engines, scripts
 from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, hold_worker, hooked, injected, release_worker
+from tests.importing import copied
 from tests.replicas.seats import commit, git
 
 
@@ -64,6 +65,7 @@ class Script(scripts.Script):
         "folder": lambda script, given: new_folder(script.folder / given["path"]),
         "replace": lambda script, given: script.replace(**given),
         "everything": lambda script, _: everything_under(Path(script.known["user"])),
+        "sources": lambda script, _: str(copied(script.folder.parent)),
         "bytes": lambda script, given: (script.folder / given["of"]).read_bytes().hex(),
         "holding": lambda script, given: [
             str(path)
@@ -168,10 +170,15 @@ def scripts_in(module: str, *, hooks: bool = False, **environment: str) -> dict[
         if not hooks:
             variables = {name: value.format(tmp=tmp) for name, value in environment.items()}
             return Script(tmp / "work", known | {"tmp": str(tmp)}, variables, holdfast=run)
-        home, project = request.getfixturevalue("home"), request.getfixturevalue("project")
-        hold_worker(home)
-        known |= {"tmp": str(tmp), "home": str(home), "project": str(project), "tests": str(Path(__file__).parent)}
-        own = {"HOLDFAST_HOME": str(home), "HOLDFAST_STARTERS": "false"}
-        return Session(project, known, own, holdfast=run, home=home)
+        session = session_in(request.getfixturevalue("home"), request.getfixturevalue("project"), run)
+        session.known |= known | {"tmp": str(tmp), "tests": str(Path(__file__).parent)}
+        return session
 
     return scripts.scripts_in(module, start)
+
+
+def session_in(home: Path, project: Path, run: Run) -> Session:
+    """Return a client with hooks, whose worker runs only when it is asked for."""
+    hold_worker(home)
+    own = {"HOLDFAST_HOME": str(home), "HOLDFAST_STARTERS": "false"}
+    return Session(project, {"home": str(home), "project": str(project)}, own, holdfast=run, home=home)

@@ -26,6 +26,9 @@ SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
+THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
+
+
 def settings_of(folder: Path) -> Settings:
     """Give the settings of a store of its own on the server for tests."""
     environment = {
@@ -53,6 +56,21 @@ def visit(user: str, *projects: str, role: Role = "write", shares: bool = True) 
 def at_work(members: Members, who: Visit) -> Iterator[Memory]:
     with asking(who.access):
         yield members.call_of(who).memory
+
+
+ANNA, READER = visit("anna", SHOP), visit("rita", SHOP, role="read")
+BEN, CARLA = visit("ben", SHOP, shares=False), visit("carla", BANK)
+
+
+@contextmanager
+def furnished(folder: Path) -> Iterator[tuple[Members, dict[str, dict[str, str]]]]:
+    """Give a store with one of everything, and the ids: of another project, private to another user, and shared."""
+    with team(folder) as members:
+        ids = {}
+        for name, who, said in (("there", CARLA, THERE), ("own", BEN, OWN), ("ours", ANNA, OURS)):
+            with at_work(members, who) as memory:
+                ids[name] = furnish(memory, *said)
+        yield members, ids
 
 
 def everything(members: Members) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from bench.measure import Spread
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.verbs.memory import Memory
-from tests.hosts.running import Run
 from tests.rows import missing
 
 Patch = Callable[..., object]
@@ -68,20 +68,31 @@ def test_abstention_is_counted(labelled: Path, tmp_path: Path, patch: Patch, pri
     assert missing(printed(), "off-topic answered", "about other code answered") == []
 
 
-@pytest.mark.whole
-def test_signals_are_measured(bench: Run) -> None:
-    done = bench("signals")
-    assert (done.returncode, "bare patterns" in done.stdout) == (0, True)
+# A benchmark made small: what is run, what is smaller, and what it prints.
+BENCHMARKS: dict[str, tuple[Callable[[], bool], dict[Any, dict[str, Any]], tuple[str, ...]]] = {
+    "signals": (judgements.run_signals, {}, ("bare patterns",)),
+    "contradictions": (judgements.run_contradictions, {}, ("half the words in common",)),
+    "mining": (judgements.run_mining, {}, ("every sentence over 30 characters",)),
+    "importing": (lambda: importing.run(20), {importing: {"BAR": 0}}, tuple(importing.MAKERS)),
+    "knowledge": (
+        knowledge.run,
+        {knowledge: {"SIZES": {700: 60.0}, "LOGGED": 2, "WRITE_MS": 60.0}},
+        ("contradictions linked", "reports about a project", "mining (CPU)"),
+    ),
+    "replicas": (lambda: replicas.run(size=150), {}, ("bare scandir and stat", "bare git notes list")),
+}
 
 
 @pytest.mark.whole
-def test_judgements_about_text_and_imports_are_scored_beside_their_baselines(patch: Patch, printed: Printed) -> None:
-    patch(importing, BAR=0)
-    assert judgements.run_contradictions() is True
-    assert judgements.run_mining() is True
-    assert importing.run(20) is True
-    baselines = ("half the words in common", "every sentence over 30 characters", *importing.MAKERS)
-    assert missing(printed(), *baselines) == []
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_measures_beside_its_baselines(name: str, patch: Patch, printed: Printed) -> None:
+    measure, smaller, lines = BENCHMARKS[name]
+    for module, few in smaller.items():
+        patch(module, **few)
+    assert measure() is True
+    out = printed()
+    assert missing(out, *lines) == []
+    assert name != "knowledge" or int(re.findall(r"(\d+) of 124", out)[0]) >= 110
 
 
 @pytest.mark.whole
@@ -105,16 +116,6 @@ def test_the_server_is_measured_beside_its_targets(patch: Patch, printed: Printe
     assert 0 < recalled["rss_mib_started"] < recalled["rss_mib_warm"]
     server._print(starts, recalled, measured["met"])
     assert "≤ 0.15 CPU s" in printed()
-
-
-@pytest.mark.whole
-def test_what_memories_say_together_and_replicas_are_measured(patch: Patch, printed: Printed) -> None:
-    patch(knowledge, SIZES={700: 60.0}, LOGGED=2, WRITE_MS=60.0)
-    assert knowledge.run() is True
-    assert replicas.run(size=150) is True
-    out = printed()
-    assert int(re.findall(r"(\d+) of 124", out)[0]) >= 110
-    assert missing(out, "planted pairs found", "bare scandir and stat", "bare git notes list") == []
 
 
 @pytest.mark.whole

@@ -126,21 +126,6 @@ def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wan
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
 
 
-# ---- Small stores ----
-
-
-@pytest.mark.whole
-def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
-    lines = {}
-    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
-        build(tmp_path / name, until=START, days=10, seed=seed)
-        with opened(tmp_path / name) as memory:
-            lines[name] = list(export(memory))[1:]
-    assert lines["one"] == lines["same"]
-    assert lines["one"] != lines["other"]
-    assert len(lines["one"]) > 200
-
-
 # ---- What is shipped ----
 
 

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.compose import worker_lock
 from holdfast.engine.recovery.backup import look_at
-from tests.hosts.running import Run, answer, held_worker, hooked, kept, preloaded, processes, runner, wait_for
+from tests.conftest import new_folder
+from tests.hosts.running import Run, answer, hooked, kept, processes, runner, wait_for
 from tests.replicas.seats import git, remote_with_commit
 from tests.rows import sampled
 
@@ -42,7 +44,7 @@ class Stage:
         return self.home, self.shop, self.other, self.elsewhere
 
     def hook(self, event: str, folder: Path, **given: Any) -> str:
-        with held_worker(self.home):  # so that hooks start no worker of their own
+        with worker_lock(self.home):  # so that hooks start no worker of their own
             return json.dumps(hooked(self.home, folder, event, **{"session_id": "abc-1", **given}))
 
     def said_by_hooks(self) -> str:
@@ -78,13 +80,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     shop, other, home = tmp_path / "shop", tmp_path / "other", tmp_path / "store"
     git(tmp_path, "clone", "-q", str(bare), str(shop))
     git(shop, "worktree", "add", "-q", "-b", "topic", str(other))
-    inner = runner(shop, tmp_path)
-
-    def run(*arguments: str, **given: Any) -> Any:
-        return inner(*arguments, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given)
-
-    (tmp_path / "elsewhere").mkdir()
-    return Stage(home=home, shop=shop, other=other, elsewhere=tmp_path / "elsewhere", run=run)
+    run = runner(shop, tmp_path, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
+    return Stage(home=home, shop=shop, other=other, elsewhere=new_folder(tmp_path / "elsewhere"), run=run)
 
 
 @pytest.fixture(scope="module")
@@ -208,9 +205,7 @@ sys.setprofile(look)
 sys.argv = ["holdfast", "forget", {record!r}, "--erase", "--yes", "--backups"]
 main()
 """
-    env = {"PATH": os.environ["PATH"], "HOME": str(stage.home.parent), "HOLDFAST_HOME": str(stage.home)}
-    env |= {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_STARTERS": "false"}
-    return preloaded([], stage.shop, env, program=code)
+    return stage.run(program=code)
 
 
 # Functions between which something was done, and something was not: SQL, files, git.

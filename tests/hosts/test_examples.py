@@ -7,15 +7,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from holdfast.hosts.cli.main import WELCOME, _run
+from holdfast.hosts.cli.main import WELCOME, _run, cli
 from holdfast.model.ids import short
 from tests.conftest import new_file, new_folder
 from tests.hosts.running import kept, runner
-from tests.hosts.test_help import SHOWN
+from tests.hosts.test_help import ROOT, SHOWN
 from tests.importing import copied
 from tests.replicas.seats import git
+from tests.rows import each, some
 
 pytestmark = pytest.mark.embedded
 FIRST, SECOND = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
@@ -45,7 +47,7 @@ def words_of(line: str) -> tuple[list[str], str]:
     return shlex.split(command)[1:], source
 
 
-EXAMPLES = [line for line in SHOWN if not line.removeprefix("holdfast ").startswith((*RUNNING, "store backup /media"))]
+NOT_RUN = (*RUNNING, "store backup /media")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +100,19 @@ def place(prepared: Path, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) 
     return prepared
 
 
-@pytest.mark.parametrize("line", EXAMPLES)
+@each("line", [line for line in SHOWN if line.removeprefix("holdfast ").startswith(NOT_RUN)])
+def test_an_example_that_is_not_run_is_understood(line: str) -> None:
+    command: click.Command = cli
+    name, *rest = shlex.split(re.split(r"  +| [<>] ", line)[0])
+    rest = rest[2:] if rest[0] == "--set" else rest
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        name, *rest = rest
+        command = some(command.get_command(ROOT, name))
+    if "--help" not in rest:
+        command.make_context(name, rest, parent=ROOT)  # a mistake in it is raised
+
+
+@pytest.mark.parametrize("line", [line for line in SHOWN if not line.removeprefix("holdfast ").startswith(NOT_RUN)])
 def test_an_example_can_be_run(
     ids: dict[str, str], place: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """A disk without one free byte, one that is mounted read-only, and a store whose modes forbid writing: reading works, writing is refused with a reason."""
 
 import json
-import os
 import resource
 import shlex
 import shutil
@@ -10,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.test_outside import commands_of
-from tests.hosts.running import Run, kept, preloaded
+from tests.hosts.running import Run, kept
 from tests.rows import refused, sampled
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
@@ -36,9 +36,7 @@ READING = (
 )
 WRITING = ("remember 'One thing more.' --json", "work", "store backup")
 # Run in a process with mounts of its own: a small disk that holds the store, filled to the last byte.
-FULL = (
-    'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
-)
+FULL = 'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k 2>/dev/null'
 READ_ONLY = 'mount -t tmpfs none "$1" && cp -a "$2/." "$1/" && mount -o remount,ro "$1"'
 MOUNTED = """
 import ctypes, subprocess, sys
@@ -60,14 +58,8 @@ main()
 Disk = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def _can_mount() -> bool:
-    return (
-        shutil.which("unshare") is not None
-        and subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode == 0
-    )
-
-
-CAN_MOUNT = sys.platform == "linux" and _can_mount()
+MOUNTING = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
+CAN_MOUNT = shutil.which("unshare") is not None and subprocess.run(MOUNTING, check=False).returncode == 0
 
 
 @pytest.fixture
@@ -77,16 +69,11 @@ def store(own_home: Path) -> Path:
 
 @pytest.fixture
 def memory_id(run: Run, store: Path) -> str:
-    return kept(lambda *given: run(*given, HOLDFAST_HOME=str(store)), "The deploy needs two approvals.")
-
-
-def environment_for(home: Path, store: Path) -> dict[str, str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    return own | {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(store)}
+    return kept(partial(run, HOLDFAST_HOME=str(store)), "The deploy needs two approvals.")
 
 
 @pytest.fixture(params=["full", "read-only", "read-only modes"])
-def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path, store: Path) -> Iterator[Disk]:
+def disk(request: pytest.FixtureRequest, run: Run, tmp_path: Path, store: Path) -> Iterator[Disk]:
     """Yield a function that runs `holdfast` on a copy of the store on such a disk."""
     kind = request.param
     if kind in ("full", "read-only") and not CAN_MOUNT:
@@ -94,14 +81,14 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path, store: 
     place = new_folder(tmp_path / "disk")
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        environment = environment_for(own_home, place) | more
+        more |= {"HOLDFAST_HOME": str(place)}
         if kind != "read-only modes":
             words = (FULL if kind == "full" else READ_ONLY, str(place), str(store), *arguments)
-            return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=MOUNTED)
+            return run(*words, stdin=stdin, program=MOUNTED, **more)
         if not (place / "holdfast.db").exists():
             shutil.copytree(store, place, dirs_exist_ok=True)
             _set_modes(place, 0o400, 0o500)
-        return preloaded(arguments, tmp_path / "work", environment, stdin.encode(), program=MODES)
+        return run(*arguments, stdin=stdin, program=MODES, **more)
 
     yield holdfast
     _set_modes(place, 0o600, 0o700)
@@ -157,7 +144,7 @@ def test_the_mcp_server_answers_questions_and_refuses_to_remember(disk: Disk, me
 
 
 @pytest.mark.usefixtures("memory_id")
-def test_hooks_succeed_where_nothing_can_be_written(store: Path, tmp_path: Path) -> None:
+def test_hooks_succeed_where_nothing_can_be_written(run: Run, store: Path, tmp_path: Path) -> None:
     spool = new_folder(store / "spool")
     _set_modes(store, 0o400, 0o500)
     started = "from holdfast.hosts.hooks.hook import main\nimport sys\nmain(sys.argv[1:])"
@@ -166,7 +153,7 @@ def test_hooks_succeed_where_nothing_can_be_written(store: Path, tmp_path: Path)
     told = {"session_id": "s", "cwd": str(tmp_path), "prompt": "hello", "tool_name": "Bash"}
     given = json.dumps(told | {"tool_input": {"command": "ls"}}).encode()
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
-        done = preloaded([event, "--home", str(store)], tmp_path, os.environ, given, program=program)
+        done = run(event, "--home", str(store), stdin=given, program=program)
         assert (done.returncode, done.stderr) == (0, ""), event
     _set_modes(store, 0o600, 0o700)
     assert list(spool.iterdir()) == []
@@ -217,14 +204,12 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
     assert unwritable.read_bytes() == before
 
 
-def test_every_command_answers_or_refuses_where_nothing_can_be_written(
-    tmp_path: Path, own_home: Path, store: Path, memory_id: str
-) -> None:
+def test_every_command_answers_or_refuses_where_nothing_can_be_written(run: Run, store: Path, memory_id: str) -> None:
     _set_modes(store, 0o400, 0o500)
-    environment, failures = environment_for(own_home, store), {}
+    failures = {}
     for path, command in sampled(commands_of(cli, ()), 4):
         given = [memory_id for one in command.params if isinstance(one, click.Argument) and one.required]
-        done = preloaded([*path, *given], tmp_path / "work", environment, program=MODES)
+        done = run(*path, *given, program=MODES, HOLDFAST_HOME=str(store))
         if done.returncode not in (*range(6), 64) or "Traceback" in done.stderr:
             failures[" ".join(path)] = (done.returncode, done.stderr[-300:])
     _set_modes(store, 0o600, 0o700)

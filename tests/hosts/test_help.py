@@ -1,11 +1,9 @@
-"""Help that teaches, completion, and output that is plain where it should be."""
+"""Help that teaches, and completion."""
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import click
@@ -16,8 +14,8 @@ from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED,
 from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import ran
-from tests.hosts.running import Run, Terminal, answer, kept
-from tests.rows import each, examples, missing, refused, sampled
+from tests.hosts.running import Run, answer
+from tests.rows import each, examples, missing, refused
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -60,22 +58,6 @@ LEAVES += [f"{group} {name}" for group in ("ingest", "stats", "store", "server")
 def test_every_command_shows_an_example(path: str) -> None:
     shown = HELP[tuple(path.split())]
     assert re.search(rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b", shown, re.MULTILINE)
-
-
-@each("line", SHOWN)
-def test_examples_in_help_can_be_run(line: str) -> None:
-    words = shlex.split(re.split(r"  +| [<>] ", line)[0])[1:]
-    words = words[2:] if words[0] == "--set" else words
-    command, name = cli.get_command(ROOT, words[0]), words[0]
-    assert command is not None, line
-    rest = words[1:]
-    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        inner = command.get_command(ROOT, rest[0])
-        assert inner is not None, line
-        command, rest = inner, rest[1:]
-    if "--help" not in rest:
-        rest = [__file__ if word in ("NOTES.md", "~/notes") else word for word in rest]  # files that must be there
-        command.make_context(name, rest, parent=ROOT)  # a mistake in it is raised
 
 
 def test_the_overview_has_every_command_under_a_heading_and_the_first_screen_those_of_every_day(run: Run) -> None:
@@ -153,35 +135,3 @@ def test_every_shell_gets_a_completion_script_and_bash_takes_it(run: Run) -> Non
     scripts = {shell: run("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
     assert [shell for shell in scripts if f"_HOLDFAST_COMPLETE={shell}_complete" not in scripts[shell]] == []
     assert "holdfast" in ran(["bash", "-c", scripts["bash"] + "\ncomplete -p holdfast"], check=True).stdout
-
-
-def seen_on_a_terminal(arguments: list[str], work: Path, environment: dict[str, str]) -> str:
-    """Run the command on a terminal of its own, and give every character it wrote there."""
-    terminal = Terminal(arguments, work, environment)
-    terminal.ended()
-    return terminal.seen
-
-
-LOOKS: tuple[list[str], ...] = (
-    ["recall", "staging", "database"],
-    ["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
-    ["remember", "we currently use redis"],
-)
-
-
-@pytest.mark.embedded
-def test_output_is_coloured_on_a_terminal_only_and_never_against_somebodys_will(
-    run: Run, tmp_path: Path, own_home: Path
-) -> None:
-    kept(run, "The staging database is reset every night.")
-    work = tmp_path / "work"
-    quiet = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLORTERM")}
-    usual = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "xterm-256color", "COLUMNS": "100"}
-    for look in sampled(LOOKS, 2):
-        assert "\x1b[" in seen_on_a_terminal(look, work, usual), look
-        done = run(*look, TERM="xterm-256color")
-        assert "\x1b" not in done.stdout + done.stderr, look
-    # One way to say no for each kind of output; all ways for each when tests run whole.
-    ways: list[tuple[list[str], dict[str, str]]] = [([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"}), (["--plain"], {})]
-    for (words, manner), look in sampled(product(ways, LOOKS), 4):
-        assert "\x1b" not in seen_on_a_terminal([*words, *look], work, usual | manner), (words, manner, look)

@@ -1,12 +1,10 @@
 """Hooks as clients run them: a process of their own, JSON on stdin, always exit code 0."""
 
-import io
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast.compose import worker_lock
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks import hook as hook_module
 from holdfast.hosts.hooks.hook import activity_of
-from holdfast.hosts.hooks.hook import main as hook_main
-from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS, OBSERVER_FOLDER
-from tests import engines
 from tests.conftest import new_folder, ran
-from tests.hosts.running import Run, answer, held_worker, hold_worker, hooked, kept, release_worker
-from tests.hosts.scripts import scripts_in, spooled
+from tests.hosts.running import Run, answer, fire, hold_worker, hooked, kept
+from tests.hosts.scripts import Session, scripts_in, session_in, spooled
 from tests.hosts.test_mcp import INITIALIZE
 from tests.policy.test_secrets import PLANTED
 from tests.rows import WHOLE
@@ -31,31 +27,11 @@ from tests.rows import WHOLE
 globals().update(scripts_in(__file__, hooks=True))
 CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
-Hook = Callable[..., Any]
 
 
 @pytest.fixture
-def hook(home: Path, project: Path) -> Hook:
-    """Give a function that runs the hook as clients do; the worker it would start is left to the tests."""
-    hold_worker(home)
-
-    def run(event: str, client_name: str = "claude-code", raw: bytes | None = None, **given: Any) -> Any:
-        return hooked(home, project, event, client_name, raw=raw, **{"session_id": "abc-1", **given})
-
-    return run
-
-
-def worked(home: Path, project: Path, **changed: Any) -> Any:
-    release_worker(home)
-    database = engines.setting(str(home)).get("HOLDFAST_DATABASE", "")
-    flags = {"home": str(home), "embedder": "none", "database": database, **changed}
-    done = work(flags, home, project)
-    hold_worker(home)
-    return done
-
-
-def text_of(reply: Any) -> str:
-    return str(reply["hookSpecificOutput"]["additionalContext"])
+def session(home: Path, project: Path, run: Run) -> Session:
+    return session_in(home, project, run)
 
 
 @pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers",))])
@@ -88,10 +64,10 @@ def test_a_package_half_upgraded_is_no_trouble_of_the_client(tmp_path: Path) -> 
     assert done.stderr.startswith("holdfast: No module named")
 
 
-def test_long_output_loses_its_middle_and_says_so(hook: Hook, home: Path) -> None:
+def test_long_output_loses_its_middle_and_says_so(session: Session, home: Path) -> None:
     output = {"stdout": "a" * 5_000 + "b" * 50_000 + "c" * 5_000}
-    told = {"tool_name": "Bash", "tool_input": {"command": "x" * 20_000}, "tool_response": output}
-    hook("PostToolUse", **told)
+    told: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "x" * 20_000}, "tool_response": output}
+    session.hook("PostToolUse", **told)
     assert next((home / "spool").glob("*.json")).stat().st_mode & 0o777 == 0o600
     activity = activity_of("PostToolUse", "claude-code", told)  # the hook itself keeps less where the machine is busy
     assert "[… 51000 characters …]" in activity["result"]
@@ -113,22 +89,15 @@ def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
     return [secret for secret in lines if any(len(line) > 8 and line.encode() in written for line in lines[secret])]
 
 
-def fire(home: Path, event: str, raw: bytes, client_name: str = "claude-code") -> str:
-    """Run the hook in this process; return what it prints."""
-    out = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
-        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
-        hook_main([event, "--client", client_name, "--home", str(home)])
-    return out.getvalue()
-
-
-def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(home: Path, project: Path, holdfast: Run) -> None:
+def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
+    session: Session, home: Path, project: Path, holdfast: Run
+) -> None:
     # Of every twelfth kind one, for tests of the policy have all, and the wrappings.
     planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())[::12]
     planted = [*planted, *(("wrapped", TAIL, wrapping.format(TAIL)) for wrapping in WRAPPED)]
     assert len(planted) >= 18
     kept(holdfast, "Never run `curl` before `make check`.", *SCAR)
-    worked(home, project)
+    session.work()
     # A key that does not end hides all behind it, so it comes last.
     ordered = sorted(planted, key=lambda row: "cut off" in row[2])
     for number in range(0, len(ordered), 10):
@@ -148,13 +117,13 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(home: Path, pr
         }
         for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
             fire(home, event, json.dumps(told).encode())
-        session = f"{text} s" if number == 0 else "s"
-        as_text = {"tool_input": text + " z" * 6_000, "tool_response": text, "session_id": session}
+        as_text = {"tool_input": text + " z" * 6_000, "tool_response": text}
+        as_text["session_id"] = f"{text} s" if number == 0 else "s"
         fire(home, "PostToolUse", json.dumps(told | as_text).encode())
     secrets = [secret for _, secret, _ in planted]
     assert len(spooled(home)) >= 5 * len(planted) // 10
     assert leaked(home, secrets) == []
-    assert worked(home, project).problems == []
+    assert session.work()["problems"] == []
     assert spooled(home) == []
     assert leaked(home, secrets) == []
     assert answer(holdfast("store", "scan", "--json")) == {"leaks": []}
@@ -201,12 +170,12 @@ def test_whatever_comes_in_nothing_breaks(
 _FUZZ: dict[str, Path] = {}
 
 
-def test_broken_input_leaves_one_line_in_our_own_log(hook: Hook, home: Path, project: Path) -> None:
+def test_broken_input_leaves_one_line_in_our_own_log(session: Session, home: Path, project: Path) -> None:
     told = f'{{"session_id": "s", "cwd": {json.dumps(str(project))}, "tool_name": "Bash", "tool_input": %s}}'
     deep = [told % ('{"a":' * depth + "1" + "}" * depth) for depth in (101, 10_000)]
     broken = (b"", b"garbage", b"[1]", b"{" * 5_000, b"x" * 10_000_001)
     for raw in (*broken, *map(str.encode, deep)):
-        assert hook("PreToolUse", raw=raw) is None
+        assert session.hook("PreToolUse", raw=raw) is None
     log = (home / "hooks.log").read_text().splitlines()
     assert ["nested more than 100 levels deep" in line for line in log][5:] == [True, True]
     assert spooled(home) == []
@@ -217,27 +186,22 @@ def test_without_a_store_and_for_an_observer_at_work_nothing_is_kept(tmp_path: P
     for home, folder in ((tmp_path / "missing", project), (tmp_path, observer)):
         assert hooked(home, folder, "UserPromptSubmit", prompt="hello") is None
         assert not (home / "spool").exists()
+    ours: dict[str, Any] = {"tool_name": "mcp__plugin_holdfast_holdfast__recall", "tool_input": {"query": "x"}}
+    reply = hooked(tmp_path / "missing", project, "PreToolUse", **ours)  # our own tools are allowed all the same
+    assert reply["hookSpecificOutput"]["permissionDecision"] == "allow"
     assert not (tmp_path / "missing").exists()
     assert hook_module.OBSERVER_FOLDER == OBSERVER_FOLDER
 
 
-def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path) -> None:
-    (home / "work.lock").unlink()
-    home.rmdir()
-    reply = hook("PreToolUse", tool_name="mcp__plugin_holdfast_holdfast__recall", tool_input={"query": "x"})
-    assert reply["hookSpecificOutput"]["permissionDecision"] == "allow"
-    assert not home.exists()
-
-
 def test_a_second_worker_leaves_at_once(home: Path, holdfast: Run) -> None:
     kept(holdfast, "Something.")
-    with held_worker(home):
+    with worker_lock(home):
         assert answer(holdfast("work", "--json")) == {"status": "busy"}
     assert answer(holdfast("work", "--json"))["problems"] == []
 
 
 def test_hooks_and_server_of_one_client_speak_of_one_session(
-    hook: Hook, holdfast: Run, home: Path, project: Path, environment: dict[str, str]
+    session: Session, holdfast: Run, home: Path, project: Path, environment: dict[str, str]
 ) -> None:
     """The client is this test: it runs the hook and starts the server, and tells the server nothing."""
     own = {name: value for name, value in environment.items() if name != "HOLDFAST_PROJECT"}
@@ -245,18 +209,18 @@ def test_hooks_and_server_of_one_client_speak_of_one_session(
     call = {"name": "remember", "arguments": {"text": "The oven called Hilde needs ten minutes.", "force": True}}
     asked = [{"id": 1, "method": "initialize", "params": INITIALIZE}, {"id": 2, "method": "tools/call", "params": call}]
     given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in asked)
-    for session, event in (("s-tool", "PreToolUse"), ("s-prompt", "UserPromptSubmit")):
+    for name, event in (("s-tool", "PreToolUse"), ("s-prompt", "UserPromptSubmit")):
         told = {"tool_name": "mcp__holdfast__remember", "tool_input": {"text": "x"}, "prompt": "Open the shop."}
-        hook(event, "codex", session_id=session, **told)
+        session.hook(event, "codex", name, **told)
         ran([sys.executable, "-m", "holdfast", "mcp"], project, input=given, env=own, check=True)
-        worked(home, project)
-        assert session in {one["id"] for one in answer(holdfast("session", "list", "--json"))}
+        session.work()
+        assert name in {one["id"] for one in answer(holdfast("session", "list", "--json"))}
     assert len(answer(holdfast("session", "list", "--json"))) == 2
 
 
-def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, project: Path) -> None:
-    hook("SessionStart", source="startup")
-    worked(home, project)
+def test_notes_of_sessions_long_gone_are_thrown_away(session: Session, home: Path) -> None:
+    session.brief()
+    session.work()
     (home / "prepared" / "handover-old.txt").write_text("long ago")
     known = {path.name for path in (home / "seen").iterdir()}
     assert f"client-{os.getpid()}" in known
@@ -264,6 +228,6 @@ def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, pro
     long_ago = time.time() - 100 * 86_400
     for path in (home / "seen" / "old", home / "prepared" / "handover-old.txt"):
         os.utime(path, (long_ago, long_ago))
-    worked(home, project)
+    session.work()
     assert {path.name for path in (home / "seen").iterdir()} == known
     assert not (home / "prepared" / "handover-old.txt").exists()

@@ -4,27 +4,32 @@ import asyncio
 import signal
 import socket
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+import uvicorn
 from mcp import Client, MCPError
 
 from holdfast.compose.settings import PRIVATE
-from holdfast.hosts.loopback import listening
+from holdfast.hosts.loopback import _Bounded, listening
 from holdfast.hosts.mcp.http import transport
 from holdfast.surfaces.tool import Call
 from tests import engines
-from tests.conftest import new_file, new_folder, ran
+from tests.conftest import at_once, new_file, new_folder, ran
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import preloaded
 from tests.hosts.served import SERVE, Served
-from tests.hosts.test_mcp import INITIALIZE
+from tests.hosts.test_mcp import INITIALIZE, Peer
+from tests.hosts.test_mcp import text_of as said_by
 from tests.hosts.toy import most_told
 from tests.rows import each, sampled
 from tests.serving import server_of
@@ -260,3 +265,102 @@ def test_without_the_package_it_says_what_to_install(environment: dict[str, str]
     shadow = new_file(tmp_path / "shadow" / "uvicorn.py", "raise ImportError('not here')\n").parent
     done = ran([sys.executable, *SERVE], tmp_path, env={**environment, "PYTHONPATH": str(shadow)})
     assert (done.returncode, "pip install 'holdfast[http]'" in done.stderr.replace("\n", " ")) == (5, True)
+
+
+# Many clients on one store at once, over stdio and HTTP: nothing is lost, nobody gets an error.
+STDIO, HTTP, EACH = 6, 3, 8
+
+
+@pytest.mark.whole
+def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: dict[str, str], tmp_path: Path) -> None:
+    kept, found = list[str](), list[str]()
+
+    def text(name: str, turn: int) -> str:
+        return f"{name} found out thing{turn} about topic{name}{turn}."
+
+    def work(name: str, call: Callable[..., str]) -> None:
+        for turn in range(EACH):
+            kept.append(call("remember", text=text(name, turn), force=True))
+            found.append(call("recall", query=f"topic{name}{turn}", mode="exploratory"))
+
+    peers = [Peer(environment, tmp_path) for _ in range(STDIO)]
+    with Served(environment, tmp_path) as served:
+        calls: dict[str, Callable[..., str]] = {
+            f"pipe{place}": lambda name, peer=peer, **given: said_by(peer.call(name, **given))
+            for place, peer in enumerate(peers)
+        }
+        calls |= {f"web{place}": served.call for place in range(HTTP)}
+        at_once(work, calls.items())
+        assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
+        assert [answer for answer in found if " fit" not in answer] == []
+        assert len({answer.split()[2] for answer in kept}) == (STDIO + HTTP) * EACH
+        for name, turn in product(calls, range(EACH)):
+            assert text(name, turn) in served.call("recall", query=f"topic{name}{turn}", mode="exploratory")
+    assert [peer.close()[1] for peer in peers] == [""] * STDIO
+
+
+# A connection that does not say what it wants is hung up on; one that does is answered, however many wait.
+HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")
+ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def greet(scope: dict[str, object], _receive: object, send: object) -> None:
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})  # type: ignore[operator]
+        await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
+
+
+@contextmanager
+def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+        http = type("Own", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
+        config = uvicorn.Config(greet, http=http, log_config=None, lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+def connected(address: tuple[str, int]) -> socket.socket:
+    return socket.create_connection(address, timeout=120)
+
+
+def is_hung_up(line: socket.socket) -> bool:
+    """Wait until the other end hangs up; a server that keeps it open runs into the time limit."""
+    try:
+        return line.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def is_answered(line: socket.socket, request: bytes = ASKED) -> bool:
+    line.sendall(request)
+    return line.recv(12) == b"HTTP/1.1 200"
+
+
+def test_300_half_sent_requests_are_hung_up_on_in_time() -> None:
+    with serving(1.0) as address, ExitStack() as lines:
+        halves = [lines.enter_context(connected(address)) for _ in range(300)]
+        for number, line in enumerate(halves):
+            line.sendall(HALVES[number % len(HALVES)])
+        second = lines.enter_context(connected(address))
+        assert is_answered(second)
+        assert b"".join(iter(lambda: second.recv(1), b"k")).endswith(b"\r\no")  # up to the end of "ok"
+        second.sendall(HALVES[2])  # the second request on a connection is bounded too
+        assert all(is_hung_up(line) for line in (*halves, second))
+
+
+def test_one_address_keeps_only_so_many_waiting() -> None:
+    with serving(60.0, most=20) as address, ExitStack() as lines:
+        halves = [lines.enter_context(connected(address)) for _ in range(20)]
+        for line in halves:
+            line.sendall(b"GET")
+        one_more = lines.enter_context(connected(address))
+        assert is_hung_up(halves.pop(0))  # the oldest
+        assert is_answered(one_more)
+        assert all(is_answered(line, ASKED.removeprefix(b"GET")) for line in halves)
+        assert is_answered(lines.enter_context(connected(address)))

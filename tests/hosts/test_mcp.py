@@ -6,26 +6,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from holdfast.hosts.mcp.protocol import (
-    Progress,
-    ProtocolError,
-    joined,
-    meta_of,
-    offer_of,
-    written_offer,
-)
+from holdfast.hosts.mcp.protocol import Progress, ProtocolError, joined, meta_of, offer_of, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.ids import short
 from holdfast.surfaces.tool import Call, Surface
+from tests.conftest import new_folder, ran
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
-from tests.rows import each, examples
+from tests.rows import each, examples, missing, some
 from tests.serving import server_of
 
 META = {
@@ -56,13 +52,12 @@ class Peer:
         )
 
     def send(self, data: bytes | dict[str, Any]) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data if isinstance(data, bytes) else json.dumps(data).encode() + b"\n")
-        self.process.stdin.flush()
+        stdin = some(self.process.stdin)
+        stdin.write(data if isinstance(data, bytes) else json.dumps(data).encode() + b"\n")
+        stdin.flush()
 
     def receive(self) -> Any:
-        assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
+        return json.loads(some(self.process.stdout).readline())
 
     def ask(self, method: str, params: dict[str, Any] | None = None, request: int | str = 1) -> Any:
         self.send({"jsonrpc": "2.0", "id": request, "method": method, "params": params or {}})
@@ -72,16 +67,15 @@ class Peer:
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def close(self) -> tuple[str, str]:
-        out, error = self.process.communicate(timeout=120)
+        """End it, if it still runs; return what else it printed."""
+        out, error = self.process.communicate(timeout=120) if self.process.poll() is None else (b"", b"")
         return out.decode(), error.decode()
 
 
 @pytest.fixture
 def peer(environment: dict[str, str], tmp_path: Path) -> Iterator[Peer]:
-    one = Peer(environment, tmp_path)
-    yield one
-    if one.process.poll() is None:
-        one.close()
+    with closing(Peer(environment, tmp_path)) as one:
+        yield one
 
 
 def text_of(result: Any) -> str:
@@ -91,10 +85,14 @@ def text_of(result: Any) -> str:
 def test_the_older_era_begins_with_initialize(peer: Peer) -> None:
     result = peer.ask("initialize", INITIALIZE)["result"]
     assert (result["protocolVersion"], result["serverInfo"]["name"]) == ("2025-11-25", "holdfast")
-    assert len(result["instructions"]) < 2_000
+    assert (isinstance(result["serverInfo"]["version"], str), len(result["instructions"]) < 2_000) == (True, True)
     peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert peer.ask("ping")["result"] == {}
-    assert "resultType" not in peer.ask("tools/list")["result"]
+    listed = peer.ask("tools/list")["result"]
+    assert ([tool["name"] for tool in listed["tools"]], "resultType" in listed) == (TOOLS, False)
+    for schema in (tool["inputSchema"] for tool in listed["tools"]):
+        Draft202012Validator.check_schema(schema)
+        assert (schema["type"], missing(schema["properties"], *schema.get("required", []))) == ("object", [])
     older = peer.ask("initialize", {**INITIALIZE, "protocolVersion": "1999-01-01"})["result"]
     assert older["protocolVersion"] == "2025-11-25"
 
@@ -113,19 +111,21 @@ def test_the_newer_era_needs_no_session_but_an_envelope(peer: Peer) -> None:
 
 
 def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], tmp_path: Path) -> None:
-    first, second = Peer(environment, tmp_path), Peer(environment, tmp_path)
-    assert text_of(first.call("remember", text="Run the migrations before the seed script.")).startswith("Saved as ")
-    first.close()
-    index = text_of(second.call("recall", query="seed script migrations"))
-    assert index.startswith("1 memory fits")
-    record_id = index.splitlines()[1].split()[0]
-    assert text_of(second.call("revise", id=record_id, text="Run the migrations twice.")).startswith("Revised")
-    judged = second.call("judge", judgements=[{"id": record_id, "verdict": one} for one in ("applied", "verified")])
-    assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")
-    assert text_of(second.call("forget", id=record_id, reason="done")).startswith("Retired")
-    assert text_of(second.call("recall", query="migrations")).startswith("No memory fits")
-    assert text_of(second.call("forget", id=record_id, restore_it=True)).startswith("Restored")
-    second.close()
+    def said(name: str, **arguments: Any) -> str:
+        return text_of(peers[-1].call(name, **arguments))
+
+    peers = [Peer(environment, tmp_path), Peer(environment, tmp_path)]
+    with closing(peers[0]), closing(peers[1]):
+        assert text_of(peers[0].call("remember", text="Run the migrations before the seed script.")).startswith("Saved")
+        index = said("recall", query="seed script migrations")
+        assert index.startswith("1 memory fits")
+        record = index.splitlines()[1].split()[0]
+        assert said("revise", id=record, text="Run the migrations twice.").startswith("Revised")
+        judged = said("judge", judgements=[{"id": record, "verdict": verdict} for verdict in ("applied", "verified")])
+        assert judged.startswith(f"applied: {record} Run the migrations twice.\nverified: {record}")
+        assert said("forget", id=record, reason="done").startswith("Retired")
+        assert said("recall", query="migrations").startswith("No memory fits")
+        assert said("forget", id=record, restore_it=True).startswith("Restored")
 
 
 def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
@@ -157,9 +157,10 @@ def test_broken_frames_are_answered_and_do_not_end_the_session(peer: Peer) -> No
         assert peer.receive()["error"]["code"] == code
     peer.send(b'"' + b"x" * 10_000_001 + b'"\n')
     assert peer.receive()["error"]["code"] == -32700
-    assert peer.ask("no/such/method")["error"]["code"] == -32601
-    assert peer.ask("tools/call", {"name": "nope"})["error"]["code"] == -32602
-    assert peer.ask("tools/call", {"name": ["recall"]})["error"]["code"] == -32602
+    for method in ("no/such/method", "completion/complete"):
+        assert peer.ask(method)["error"]["code"] == -32601
+    for name in ("nope", ["recall"]):
+        assert peer.ask("tools/call", {"name": name})["error"]["code"] == -32602
     peer.send(b"\n\n")
     assert peer.ask("ping", request="last")["id"] == "last"
 
@@ -245,8 +246,8 @@ def test_a_prompt_is_listed_with_its_arguments_and_becomes_one_message(envelope:
     review = {"name": "review", "title": "Review a book", "description": "Ask for a review.", "arguments": [book, tone]}
     assert ask("prompts/list", **envelope)["prompts"] == [review]
     got = ask("prompts/get", name="review", arguments={"book": "Emma", "tone": None}, **envelope)
-    text = "Review Emma in a friendly tone."
-    assert got["messages"] == [{"role": "user", "content": {"type": "text", "text": text}}]
+    said = {"type": "text", "text": "Review Emma in a friendly tone."}
+    assert got["messages"] == [{"role": "user", "content": said}]
     assert (got["description"], "ttlMs" in got) == ("Ask for a review.", False)
 
 
@@ -297,14 +298,8 @@ def test_nothing_is_told_in_the_first_second_then_a_few_reports_a_second_each_fu
     sent, now = list[tuple[object, ...]](), [0.0]
     progress = Progress("t", lambda _, params: sent.append(tuple(params.values())), lambda: now[0])
     steps = [(1 + step / 128, step + 1) for step in range(99)]
-    for now[0], done in [
-        (0.0, 0.1),
-        (0.99, 0.2),
-        *steps,
-        (2.5, 100),
-        (5, 79),
-        (6, 12),
-    ]:  # that it is done says the answer
+    # The answer says that it is done.
+    for now[0], done in [(0.0, 0.1), (0.99, 0.2), *steps, (2.5, 100), (5, 79), (6, 12)]:
         progress.report(done, 100, "half way")
     assert sent == [("t", done, 100, "half way") for done in (1, 40, 79)]
     progress.close()
@@ -321,10 +316,8 @@ def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
 
 @pytest.fixture
 def toys() -> Iterator[Peer]:
-    one = Peer({"PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy"))
-    yield one
-    if one.process.poll() is None:
-        one.close()
+    with closing(Peer({"PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy"))) as one:
+        yield one
 
 
 def work(seconds: float, request: int = 1, **meta: Any) -> dict[str, Any]:
@@ -358,11 +351,71 @@ def test_a_short_call_one_without_a_token_and_a_cancelled_one_report_nothing(toy
 
 def test_a_client_that_leaves_in_the_middle_is_no_error(toys: Peer) -> None:
     toys.send(work(1.2, progressToken=7))
-    assert toys.process.stdin
-    assert toys.process.stdout
-    assert toys.process.stderr
-    toys.process.stdout.close()
-    toys.process.stdin.close()
+    some(toys.process.stdout).close()
+    some(toys.process.stdin).close()
     assert toys.process.wait(timeout=120) == 0
-    with toys.process.stderr as said:
+    with some(toys.process.stderr) as said:
         assert said.read() == b""
+
+
+# What a client starts is lean.
+HEAVY = {"click", "numpy", "rich", "sqlite3", "platformdirs", "mcp"}
+START = """
+import sys
+from holdfast.hosts.cli.entry import main
+main()
+print(*sorted(name for name in sys.modules), file=sys.stderr)
+"""
+
+
+def messages(*asked: dict[str, Any]) -> str:
+    """Return messages to a server, after the one that begins a conversation."""
+    begun = [{"method": "initialize", "params": INITIALIZE}, *asked]
+    return "".join(json.dumps({"jsonrpc": "2.0", "id": 1, **one}) + "\n" for one in begun)
+
+
+def tool_call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+@each("arguments", [("mcp",), ("mcp", "--surface", "core")])
+def test_a_list_of_tools_is_given_without_importing_what_they_do(
+    environment: dict[str, str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    asked = [{"method": f"{kind}/list"} for kind in ("tools", "resources", "prompts")]
+    done = ran([sys.executable, "-c", START, *arguments], tmp_path, input=messages(*asked), env=environment)
+    assert len(done.stdout.splitlines()) == 4
+    loaded = set(done.stderr.split())
+    unwanted = ("holdfast.verbs", "holdfast.engine", "holdfast.surfaces.core")
+    assert [name for name in loaded if name in HEAVY or name.startswith(unwanted)] == []
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_write_and_a_recall_by_words_load_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
+    calls = (
+        tool_call("remember", text="The staging database is reset every night."),
+        tool_call("recall", query="staging"),
+    )
+    done = ran([sys.executable, "-c", START, "mcp"], tmp_path, input=messages(*calls), env=environment)
+    assert (done.stdout.count('"isError":false'), "1 memory fits" in done.stdout) == (2, True)
+    unwanted = {"numpy", "rich", "click", "onnxruntime", "asyncio", "holdfast.adapters.embedders.wordpiece"}
+    assert set(done.stderr.split()) & unwanted == set()
+
+
+def test_numpy_gets_one_thread_unless_the_user_says_otherwise(environment: dict[str, str], tmp_path: Path) -> None:
+    show = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']))\n" + START
+    for chosen, threads in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "4"}, "4")):
+        done = ran([sys.executable, "-c", show, "list"], tmp_path, env=environment | chosen)
+        assert done.stdout.split()[-1] == threads
+
+
+def test_a_server_started_in_its_plugins_folder_goes_to_the_project(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    project, plugin = new_folder(tmp_path / "project"), new_folder(tmp_path / "plugin")
+    # The client works in the project; it starts the server in the plugin's folder.
+    client = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'holdfast', 'mcp'], cwd=sys.argv[1])"
+    told = {**environment, "COPILOT_PLUGIN_ROOT": str(plugin), "HOLDFAST_PROJECT": ""}
+    given = messages(tool_call("session", action="start", title="x"))
+    answers = ran([sys.executable, "-c", client, str(plugin)], project, input=given, env=told).stdout.splitlines()
+    assert str(project) in text_of(json.loads(answers[1])["result"])

@@ -18,11 +18,11 @@ from holdfast.adapters.process import is_alive
 from holdfast.engine.locks import lock_file, try_lock
 from holdfast.hosts.hooks import hook
 from holdfast.hosts.setup import clients as shapes
-from holdfast.hosts.setup.clients import CLIENTS
-from holdfast.hosts.setup.machine import Installation, Machine
+from holdfast.hosts.setup.machine import Installation
 from holdfast.model import files
 from tests.conftest import ran
-from tests.rows import each, some
+from tests.replicas.seats import git
+from tests.rows import some
 
 WINDOWS = Installation(
     python="C:/Program Files/Python313/python.exe", hook="C:/Users/Ada L/holdfast/client.py", windows=True
@@ -102,13 +102,12 @@ for line in sys.argv[1:]:
 
 def test_commands_need_nothing_that_only_posix_has(tmp_path: Path, own_home: Path) -> None:
     (tmp_path / "a.py").write_text("LIMIT = 5\n")
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    git(tmp_path, "init", "-q")
     lines = ["store separate --at .holdfast", "remember --anchor a.py::LIMIT=5 Five.", "recall --words five"]
     lines += ["verify --all", "doctor", "work", "brief", "store backup", "init --client codex --yes"]
     lines += ["uninstall --yes", "store maintain", "undo"]
     environment = {**os.environ, "HOME": str(own_home), "LOCALAPPDATA": str(own_home), "HOLDFAST_EMBEDDER": "none"}
-    command = [sys.executable, "-c", WITHOUT_POSIX, *lines]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = ran([sys.executable, "-c", WITHOUT_POSIX, *lines], tmp_path, env=environment)
     assert [line for line in lines if f"0 {line}\n" not in done.stdout] == [], done.stdout + done.stderr
 
 
@@ -155,13 +154,3 @@ def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
     unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py", windows=False)
     said = ran(["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], check=True)
     assert said.stdout.splitlines()[:4] == [unix.python, "-I", "-S", unix.hook]
-
-
-@each("system", ["Linux", "Darwin", "Windows"])
-def test_every_client_has_a_place_on_every_system(system: str) -> None:
-    machine = Machine(
-        system=system, home=Path("/home/ada"), project=Path("/src/shop"), environment={"APPDATA": "/roaming"}
-    )
-    places = {client.name: machine.path(client.server.user[0]) for client in CLIENTS if client.server.user}
-    assert set(places) == {client.name for client in CLIENTS}
-    assert all(path.is_absolute() and "{" not in str(path) for path in places.values())

@@ -36,6 +36,7 @@ from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.sessions.transcript import save_transcript
+from tests.conftest import new_folder
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import EACH_TOOL, calls_of
 from tests.replicas.seats import commit, git
@@ -72,8 +73,7 @@ def fresh(tmp_path: Path) -> Iterator[Place]:
 
 
 def poisoned(folder: Path) -> Iterator[Place]:
-    work = folder / "work"
-    work.mkdir()
+    work = new_folder(folder / "work")
     git(work, "init", "-q")
     commit(work)  # else git is asked again at every call
     flags = {"home": str(folder), "starters": False, "embedder": "none", "agent": SHORT, "project": f"x/{SHORT}"}
@@ -81,8 +81,7 @@ def poisoned(folder: Path) -> Iterator[Place]:
     memory = open_memory(load_settings(folder=work, environment={}, flags=flags), folder=work)
     ids = planted(memory)
     settings = {f"HOLDFAST_{name.upper()}": str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}  # fmt: skip
-    run = runner(work, folder)
-    yield Place(memory.acting_in(ids["session"]), ids, work, lambda *arguments: run(*arguments, **settings))
+    yield Place(memory.acting_in(ids["session"]), ids, work, runner(work, folder, **settings))
     memory.close()
 
 

@@ -1,10 +1,7 @@
 """A session begins with what is true now: whatever changed by another process is known, late and marked as such, or left out."""
 
-import io
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ from bench.driving import Desktop
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import answers
-from holdfast.hosts.hooks import hook as hooks
 from holdfast.hosts.hooks.answers import LATE
 from holdfast.hosts.preparing import Places
 from holdfast.model.query import Query
@@ -25,7 +21,8 @@ from holdfast.surfaces.core import text as core
 from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
-from tests.hosts.running import answer, hold_worker, runner
+from tests.hosts.running import answer, fire, hold_worker, injected, runner
+from tests.replicas.seats import git
 from tests.rows import each, missing, rows, sampled
 
 pytestmark = pytest.mark.embedded
@@ -40,12 +37,7 @@ class Shop(present.Shop):
 
     def hook(self, event: str, session: str, **given: Any) -> str:
         told = {"session_id": session, "cwd": str(self.checkout), "hook_event_name": event, **given}
-        out = io.StringIO()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
-            patch.setattr(sys, "stdout", out)
-            hooks.main([event, "--home", str(self.home)])
-        return str(json.loads(out.getvalue() or "{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
+        return injected(json.loads(fire(self.home, event, json.dumps(told).encode()) or "{}"))
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +54,11 @@ def at_once(command: list[str], _: str, variables: dict[str, str] | None = None,
         home, folder, *session = command[4:]
         places = Places.of({}, Path(home), Path(folder), variables or {})
         places.prepared(places.first, *session)
+
+
+@pytest.fixture(autouse=True)
+def _prepared_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "start", at_once)
 
 
 def never(*_: Any, **__: Any) -> None:
@@ -101,7 +98,6 @@ def test_a_change_by_another_process_is_known_at_once_or_with_the_first_prompt(
 
 
 def test_a_trigger_holds_from_the_moment_it_is_saved(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "start", at_once)
     shop.prepare()
     kept = (shop.home / "prepared").rename(shop.folder / "kept")
     id_ = shop.remember("Running wipe at noon lost the orders.", *present.SCAR, "--trigger", "wipe *")
@@ -115,8 +111,7 @@ def test_a_trigger_holds_from_the_moment_it_is_saved(shop: Shop, monkeypatch: py
     assert shop.hook("PreToolUse", "another", **given) == ""
 
 
-def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "start", at_once)
+def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop) -> None:
     old = shop.remember("The cellar floods in spring.")
     assert "The cellar floods" in shop.hook("SessionStart", "waiting", source="startup")
     shop.holdfast("forget", old, "--reason", "drained")
@@ -132,7 +127,6 @@ def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, mo
 def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
     late: bool, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "start", at_once)
     session = f"long {late}"
     shop.hook("SessionStart", session, source="startup")
     shop.hook("UserPromptSubmit", session, prompt="Rename the oven to stove, but leave the invoices alone.")
@@ -147,8 +141,7 @@ def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
 def test_a_first_session_is_told_in_two_lines_what_this_is(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "start", at_once)
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    git(tmp_path, "init", "-q")
     monkeypatch.setattr(shop, "checkout", tmp_path)
     text = shop.hook("SessionStart", "first", source="startup")
     assert len(text.splitlines()) == 4

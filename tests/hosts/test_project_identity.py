@@ -13,16 +13,10 @@ from tests.replicas.seats import commit, git
 from tests.rows import each, rows
 
 globals().update(scripts_in(__file__, hooks=True))
+pytestmark = pytest.mark.embedded
 
 
-BAD_FILES = (
-    *rows("settings_of_a_repository_that_cannot_be_used"),
-    "x" * 300_000,
-    "project = " + "[" * 5_000 + "]" * 5_000,
-)
-
-
-@each("text", BAD_FILES)
+@each("text", (*rows("settings_of_a_repository_that_cannot_be_used"), "x" * 300_000, f"a = {'[' * 5_000}{']' * 5_000}"))
 def test_a_repository_config_that_cannot_be_used_is_ignored_with_one_warning(tmp_path: Path, text: str) -> None:
     file = new_file(tmp_path / ".holdfast" / "config.toml", text + "\n")
     plain = load_settings(folder=tmp_path.parent, environment={}, flags={})
@@ -33,7 +27,6 @@ def test_a_repository_config_that_cannot_be_used_is_ignored_with_one_warning(tmp
     assert len(warning) < 600
 
 
-@pytest.mark.embedded
 def test_prepared_files_say_whose_they_are(tmp_path: Path, run: Run, home: Path) -> None:
     alpha, tree = new_folder(tmp_path / "alpha"), tmp_path / "tree"
     git(alpha, "init", "-q", "-b", "main")

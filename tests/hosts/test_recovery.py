@@ -3,7 +3,6 @@
 import os
 import sqlite3
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,11 +39,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store"
 
 
-@pytest.fixture
-def run(run: Run, home: Path) -> Run:
-    return partial(run, HOLDFAST_HOME=str(home))
-
-
 def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> None:
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "shop"}
     with closing(Forked(("-c", _WRITER), tmp_path, environment, text=True)) as writer:
@@ -61,17 +55,19 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> Non
 def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work(
     run: Run, home: Path, tmp_path: Path
 ) -> None:
-    run("remember", "Deploys wait for the backup.")
-    run("store", "backup", str(tmp_path / "one.db"))
+    def answers(why: str) -> list[tuple[int, bool]]:
+        done = [run(*command, HOLDFAST_HOME=str(home)) for command in commands]
+        return [(one.returncode, why in one.stderr.lower()) for one in done]
+
+    commands = [("remember", "Deploys wait for the backup."), ("store", "backup", str(tmp_path / "one.db"))]
+    assert answers("") == [(0, True)] * 2
     commands = [("store", "restore", str(tmp_path / "one.db"), "--yes"), ("store", "recover", "--yes")]
     with closing(open_store(SQLite(home / "holdfast.db"))) as other:
         other.commit([recorded(Clock(), "written meanwhile")])
-        refused = [run(*command) for command in commands]
-        assert [(done.returncode, "other processes" in done.stderr.lower()) for done in refused] == [(5, True)] * 2
+        assert answers("other processes") == [(5, True)] * 2
     with worker_lock(home) as is_ours:
         assert is_ours
-        refused = [run(*command) for command in commands]
-        assert [(done.returncode, "worker" in done.stderr) for done in refused] == [(5, True)] * 2
+        assert answers("worker") == [(5, True)] * 2
     assert look_at(home / "holdfast.db").events == 2
 
 

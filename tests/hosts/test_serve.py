@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,8 @@ SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--b
 pytestmark = pytest.mark.xdist_group("serve")
 
 
-KEYS = {
-    "anna": (SHOP, "write"),
-    "ben": (SHOP, "write"),
-    "carla": (BANK, "write"),
-    "rita": (SHOP, "read"),
-    "root": ("*", "admin"),
-}
+KEYS = dict.fromkeys(("anna", "ben"), (SHOP, "write"))
+KEYS |= {"carla": (BANK, "write"), "rita": (SHOP, "read"), "root": ("*", "admin")}
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +48,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def cli(folder: Path, environment: dict[str, str]) -> Run:
-    own = {name: value for name, value in environment.items() if name.startswith("HOLDFAST_")}
-    return partial(runner(folder, folder), **own)
+    return runner(folder, folder, **{name: environment[name] for name in environment if name.startswith("HOLDFAST_")})
 
 
 @pytest.fixture(scope="module")
@@ -105,12 +98,12 @@ def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served:
     call(served, keys["anna"], "remember", text="The kiosk firmware needs a cold reboot after flashing.")
     alone = {"holdfast_visibility": "private"}
     call(served, keys["anna"], "remember", alone, text="My kiosk firmware password manager is called Larch.")
-    said = {
-        user: call(served, keys[user], "recall", query="kiosk firmware reboot Larch") for user in KEYS if user != "root"
-    }
+    here = {"root": {"holdfast_project": SHOP}}
+    query = "kiosk firmware reboot Larch"
+    said = {user: call(served, keys[user], "recall", here.get(user), query=query) for user in KEYS}
     shared = {user: ("cold reboot" in text, "Larch" in text) for user, text in said.items()}
     team = (True, False)
-    assert shared == {"anna": (True, True), "ben": team, "rita": team, "carla": (False, False)}
+    assert shared == {"anna": (True, True), "ben": team, "rita": team, "carla": (False, False), "root": team}
     kept = some(re.search(r"^[0-9A-Z]{8,26}", said["ben"], re.MULTILINE))
     assert "anna" in call(served, keys["ben"], "read", ids=[kept[0]])
 
@@ -119,9 +112,6 @@ def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str
     assert served.ask("tools/list", holdfast_project=BANK).status == 403
     assert served.ask("tools/list", holdfast_project=SHOP).status == 200
     assert served.ask("tools/list", authorization=bearer(keys["root"])).status == 400
-    call(served, keys["anna"], "remember", text="The kiosk firmware update needs a cold reboot afterwards.")
-    told = call(served, keys["root"], "recall", {"holdfast_project": SHOP}, query="kiosk firmware reboot")
-    assert "cold reboot" in told
 
 
 def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) -> None:
@@ -179,12 +169,8 @@ def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str,
     call(served, keys["anna"], "remember", text="The printer of the kiosk eats blue paper.")
     assert get(served, "/metrics", keys["anna"]).status_code == 403
     told = get(served, "/metrics", keys["root"])
-    counted = (
-        'requests_total{path="/mcp",status="200"}',
-        'tools_total{tool="remember"}',
-        'refused_total{reason="key"}',
-    )
-    assert (told.status_code, missing(told.text, *(f"holdfast_{name}" for name in counted))) == (200, [])
+    labels = ('requests_total{path="/mcp",status="200"}', 'tools_total{tool="remember"}', 'refused_total{reason="key"}')
+    assert (told.status_code, missing(told.text, *(f"holdfast_{name}" for name in labels))) == (200, [])
     assert "kiosk" not in told.text
 
 

@@ -5,7 +5,7 @@ Addresses are taken from the tables of pages and endpoints, so a new one is cove
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -20,23 +20,16 @@ from holdfast.hosts.server.app import Limits, app, server_of
 from holdfast.hosts.server.members import Members, Site
 from holdfast.hosts.web.app import ACTS, PAGES
 from holdfast.hosts.web.endpoints import ENDPOINTS
-from holdfast.model.access import Role
 from holdfast.model.ids import Clock
 from holdfast.verbs.records.actions import ACTIONS as RECORD_ACTS
 from holdfast.verbs.upkeep.access import add_user, find_key, issue, pass_for, revoke, rotate
 from tests.conftest import keep
-from tests.hosts.team import BANK, SHOP, at_work, everything, furnish, settings_of, team, visit
+from tests.hosts import team
+from tests.hosts.team import BANK, OURS, OWN, SHOP, THERE, at_work
 from tests.rows import WHOLE, each, missing, sampled, some
 
 ORIGIN = "http://memory.example.org"
-THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
-USERS: tuple[tuple[str, str, Role], ...] = (
-    ("anna", SHOP, "write"),
-    ("ben", SHOP, "write"),
-    ("rita", SHOP, "read"),
-    ("carla", BANK, "write"),
-    ("root", "*", "admin"),
-)
+USERS = (team.ANNA, team.BEN, team.READER, team.CARLA, team.visit("root", "*", role="admin"))
 READ = [*PAGES, *(one.path for one in ENDPOINTS if one.method == "GET"), "/api/openapi.json", "/nothing/here"]
 POSTED = [*ACTS, *(one.path for one in ENDPOINTS if one.method == "POST"), "/settings", "/threads/open"]
 pytestmark = pytest.mark.xdist_group("site")
@@ -50,7 +43,7 @@ class Fort:
     app: ASGIApp
     keys: dict[str, str]
     portal: BlockingPortal  # one event loop for every request, as a server has
-    ids: dict[str, dict[str, str]] = field(default_factory=dict)
+    ids: dict[str, dict[str, str]]
 
     def browser(self, user: str = "") -> TestClient:
         """Give a browser; of somebody who logged in, if they are named."""
@@ -87,27 +80,19 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
 
 
 def site_of(members: Members, folder: Path, **limits: Any) -> ASGIApp:
-    settings = settings_of(folder)
+    settings = team.settings_of(folder)
     return app(server_of(("core",), settings), members, Limits(**limits), site=Site(members, settings))
 
 
 @pytest.fixture(scope="module")
 def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
     folder = tmp_path_factory.mktemp("site")
-    with team(folder) as members, start_blocking_portal() as portal:
+    with team.furnished(folder) as (members, ids), start_blocking_portal() as portal:
         keys = {}
-        for user, project, role in USERS:
-            add_user(members.owner, user)
-            keys[user] = issue(members.owner, user, (project,), role)[0]
-        fort = Fort(members, site_of(members, folder, rate=1e6, burst=1e6), keys, portal)
-        for name, who, said in (
-            ("there", visit("carla", BANK), THERE),
-            ("own", visit("ben", SHOP, shares=False), OWN),
-            ("ours", visit("anna", SHOP), OURS),
-        ):
-            with at_work(members, who) as memory:
-                fort.ids[name] = furnish(memory, *said)
-        yield fort
+        for access in (one.access for one in USERS):
+            add_user(members.owner, access.user)
+            keys[access.user] = issue(members.owner, access.user, access.projects, access.role)[0]
+        yield Fort(members, site_of(members, folder, rate=1e6, burst=1e6), keys, portal, ids)
 
 
 def filled(path: str, said: str) -> str:
@@ -180,7 +165,7 @@ def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
 def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> None:
     browser, ours = fort.browser(), fort.ids["ours"]
     browser.headers["authorization"] = f"Bearer {fort.keys['rita']}"
-    before = everything(fort.members)
+    before = team.everything(fort.members)
     for path in READ:
         for said in sampled((ours["fact"], ours["session"], OURS[0]), 3):
             reply = browser.get(f"{filled(path, said)}?q={OURS[0]}&query={OURS[0]}&node={said}")
@@ -188,11 +173,11 @@ def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> N
     for path in POSTED:
         reply = browser.post(filled(path, ours["fact"]), json={"title": "x", "text": "x", "ids": [ours["fact"]]})
         assert reply.status_code in (403, 404), (path, reply.status_code)
-    assert everything(fort.members) == before
+    assert team.everything(fort.members) == before
 
 
 def test_who_may_write_changes_what_is_the_teams(fort: Fort) -> None:
-    with at_work(fort.members, visit("anna", SHOP)) as memory:
+    with at_work(fort.members, team.visit("anna", SHOP)) as memory:
         one, other = keep(memory, "Lamps in the kiosk are dimmed at ten."), keep(memory, "The printer eats blue paper.")
     browser = fort.browser("ben")
     assert post(browser, f"/r/{one.id}/retire", reason="no longer").status_code == 303
@@ -215,15 +200,6 @@ def test_without_a_key_there_is_nothing(fort: Fort, path: str) -> None:
         assert browser.get(address).status_code == 303, one
 
 
-def test_style_and_the_form_are_for_everybody(fort: Fort) -> None:
-    browser = fort.browser()
-    form = browser.get("/login?next=/memories")
-    assert (form.status_code, 'value="/memories"' in form.text) == (200, True)
-    assert "content-security-policy" in form.headers
-    style = some(re.search(r'href="(/assets/viewer.css[^"]*)"', form.text))
-    assert browser.get(style[1]).status_code == 200
-
-
 def test_a_pass_is_kept_where_scripts_and_other_sites_cannot_reach_it(fort: Fort) -> None:
     key = fort.keys["anna"]
     cookie = log_in(fort.browser(), key).headers["set-cookie"].lower()
@@ -232,8 +208,13 @@ def test_a_pass_is_kept_where_scripts_and_other_sites_cannot_reach_it(fort: Fort
     assert "secure" in log_in(fort.browser(), key, ORIGIN.replace("http", "https")).headers["set-cookie"].lower()
 
 
-def test_only_a_key_that_works_gets_in_and_an_address_never_holds_one(fort: Fort) -> None:
+def test_the_form_is_for_everybody_but_only_a_key_that_works_gets_in_and_an_address_never_holds_one(fort: Fort) -> None:
     browser = fort.browser()
+    form = browser.get("/login?next=/memories")
+    assert (form.status_code, 'value="/memories"' in form.text) == (200, True)
+    assert "content-security-policy" in form.headers
+    style = some(re.search(r'href="(/assets/viewer.css[^"]*)"', form.text))
+    assert browser.get(style[1]).status_code == 200
     for shown in ("", "guessed", fort.keys["anna"][:-1], "é" * 50):
         reply = log_in(browser, shown)
         assert (reply.status_code, "set-cookie" in reply.headers) == (401, False), shown

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose.settings import PRIVATE, load_settings, make_store, store_folder
+from holdfast.compose.settings import load_settings, make_store, store_folder
 from holdfast.engine import locks
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import Conflict, InvalidConfig
 from tests.conftest import new_folder
 from tests.hosts.running import Run, answer, kept
+from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import git
 from tests.rows import missing, refused, sampled
 
+globals().update(scripts_in(__file__))
 pytestmark = pytest.mark.embedded
 
 
@@ -66,38 +68,6 @@ def test_nothing_that_lies_in_a_checkout_a_package_or_a_shared_folder_is_used_as
     assert {name: used(folder) for name, folder in tried.items()} == dict.fromkeys(tried, usual)
 
 
-@pytest.fixture
-def outside(own_home: Path) -> dict[str, str]:
-    """The variables with which commands use the usual store of a user."""
-    return {"XDG_DATA_HOME": str(own_home / "data"), "HOLDFAST_HOME": ""}
-
-
-def test_no_command_writes_into_a_clone(run: Run, clone: Path, outside: dict[str, str]) -> None:
-    plant(clone / ".holdfast", "NOTES", ".gitignore")
-    (clone / ".holdfast" / ".gitignore").write_text("\n".join([*PRIVATE, "!holdfast.db", ""]))
-    git(clone, "add", "-A")
-    for words in (["remember", "Private."], ["status"], ["list"], ["work"], ["doctor"]):
-        assert run(*words, cwd=clone, **outside).returncode == 0, words
-    written = git(clone, "status", "--porcelain", "-uall", "--ignored").splitlines()
-    assert written == ["A  .holdfast/.gitignore", "A  .holdfast/NOTES"]
-
-
-def test_a_store_nearby_that_is_not_on_the_list_is_reported_once_with_the_way_to_use_it(
-    run: Run, clone: Path, outside: dict[str, str]
-) -> None:
-    store, deep = clone / ".holdfast", new_folder(clone / "deep")
-    assert run("remember", "Mine.", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
-    done = run("list", cwd=clone, **outside)
-    assert ("Mine." in done.stdout, done.stderr.count(f"holdfast store separate {clone} --at {store}")) == (False, 1)
-    assert run("store", "separate", ".", "--at", str(store), cwd=clone, **outside).returncode == 0
-    done = run("list", cwd=deep, **outside)
-    assert ("Mine." in done.stdout, done.stderr) == (True, "")
-    detach = ("store", "detach", "--json")
-    assert answer(run(*detach, cwd=clone, **outside)) == {"folder": str(clone), "store": str(store)}
-    assert "Mine." not in run("list", cwd=deep, **outside).stdout
-    assert run(*detach, cwd=clone, **outside).returncode == 3
-
-
 def test_a_separate_store_is_made_outside_of_the_folder(usual: Path, clone: Path) -> None:
     store = make_store(clone)
     assert store.parent == usual / "stores"
@@ -143,23 +113,6 @@ def test_a_damaged_list_of_stores_is_reported_and_hooks_do_nothing(usual: Path, 
         config = load_settings(folder=clone.parent, environment={}).config
         refused(InvalidConfig, store_folder, config, clone, says="list of stores")
         refused(ValueError, places.home_of, str(clone), says=r"list of stores|Expecting")
-
-
-def test_a_store_in_a_repository_by_the_user_s_own_setting_is_not_committed(run: Run, clone: Path) -> None:
-    """Whatever the repository ships: our lines stand last, and a link is not followed."""
-    store = clone / ".holdfast"
-    plant(store)
-    hostile = "\n".join([*PRIVATE, "!holdfast.db", "!*"])
-    (store / ".gitignore").write_text(hostile)
-    assert run("remember", "Private.", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
-    git(clone, "add", "-A")
-    assert git(clone, "ls-files").splitlines() == [".holdfast/.gitignore"]
-    (store / ".gitignore").unlink()
-    target = clone.parent / "target"
-    target.write_text("mine\n")
-    (store / ".gitignore").symlink_to(target)
-    assert run("list", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
-    assert target.read_text() == "mine\n"
 
 
 LINUX = pytest.mark.skipif(

@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,48 @@ from holdfast.model.record import Record
 from tests import engines
 from tests.hosts.running import Run, Terminal, answer, kept
 from tests.hosts.scripts import scripts_in
-from tests.hosts.test_help import seen_on_a_terminal
-from tests.rows import each, refused
+from tests.rows import each, refused, sampled
 
 globals().update(scripts_in(__file__))
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
+
+
+def on_a_terminal(arguments: list[str], work: Path, home: Path, **changed: str) -> Terminal:
+    """Run the command on a terminal of its own."""
+    left_out = ("NO_COLOR", "FORCE_COLOR", "COLORTERM")
+    quiet = {name: value for name, value in os.environ.items() if name not in left_out} | engines.setting(str(home))
+    return Terminal(arguments, work, {**quiet, "HOME": str(home), "HOLDFAST_EMBEDDER": "none", **changed})
+
+
+def seen_on_a_terminal(arguments: list[str], work: Path, home: Path, **changed: str) -> str:
+    """Give every character that the command wrote on a terminal."""
+    terminal = on_a_terminal(arguments, work, home, **changed)
+    terminal.ended()
+    return terminal.seen
+
+
+LOOKS: tuple[list[str], ...] = (
+    ["recall", "staging", "database"],
+    ["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+    ["remember", "we currently use redis"],
+)
+
+
+@pytest.mark.embedded
+def test_output_is_coloured_on_a_terminal_only_and_never_against_somebodys_will(
+    run: Run, tmp_path: Path, own_home: Path
+) -> None:
+    kept(run, "The staging database is reset every night.")
+    work, usual = tmp_path / "work", {"TERM": "xterm-256color", "COLUMNS": "100"}
+    for look in sampled(LOOKS, 2):
+        assert "\x1b[" in seen_on_a_terminal(look, work, own_home, **usual), look
+        done = run(*look, TERM="xterm-256color")
+        assert "\x1b" not in done.stdout + done.stderr, look
+    # One way to say no for each kind of output; all ways for each when tests run whole.
+    ways: list[tuple[list[str], dict[str, str]]] = [([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"}), (["--plain"], {})]
+    for (words, manner), look in sampled(product(ways, LOOKS), 4):
+        seen = seen_on_a_terminal([*words, *look], work, own_home, **usual | manner)
+        assert "\x1b" not in seen, (words, manner, look)
 
 
 def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp_path: Path, own_home: Path) -> None:
@@ -32,9 +70,7 @@ def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp
     kept(run, "Mira prefers short answers first, with the reasons below, and the command she can type herself.")
     run("forget", short(answer(run("list", "--json"))["records"][0]["id"]), "--reason", "she left")
     shown = ["list", "--state", "active", "--state", "retired"]
-    own = {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "dumb", "COLUMNS": "80"}
-    terminal = {**os.environ, **own, **engines.setting(str(own_home))}
-    lines = seen_on_a_terminal(shown, tmp_path / "work", terminal).splitlines()
+    lines = seen_on_a_terminal(shown, tmp_path / "work", own_home, TERM="dumb", COLUMNS="80").splitlines()
     assert [cell_len(line) <= 80 for line in lines] == [True] * 3
     assert lines[2] == "• fact  ↗ reference"
     assert LONG in run(*shown).stdout
@@ -53,17 +89,13 @@ def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
     ]
 
 
-@each("text", ["monday", "last Monday", "mon", "last week", "yesterday"])
-def test_a_named_day_is_the_last_one_before_today(text: str) -> None:
-    now = datetime.now(UTC).astimezone()
-    meant = datetime.fromisoformat(DATE.convert(text, None, None)).astimezone()
-    assert (meant.hour, meant.minute) == (0, 0)
-    assert timedelta(0) < now - meant <= timedelta(days=8)
-    if "mon" in text.lower():
-        assert meant.weekday() == 0
-
-
-def test_a_date_that_is_none_is_named_as_it_was_typed() -> None:
+def test_a_named_day_is_the_last_one_before_today_and_a_date_that_is_none_is_named_as_it_was_typed() -> None:
+    for text in ("monday", "last Monday", "mon", "last week", "yesterday"):
+        now = datetime.now(UTC).astimezone()
+        meant = datetime.fromisoformat(DATE.convert(text, None, None)).astimezone()
+        assert (meant.hour, meant.minute) == (0, 0), text
+        assert timedelta(0) < now - meant <= timedelta(days=8), text
+        assert meant.weekday() == 0 or "mon" not in text.lower(), text
     refused(Invalid, DATE.convert, "next Easter", None, None, says="'next Easter' is not a date")
 
 
@@ -93,8 +125,7 @@ def reviewing(run: Run, tmp_path: Path, own_home: Path) -> Reviewing:
 
     def opened(*texts: str, **more: str) -> tuple[Terminal, Callable[[], list[str]]]:
         ids = [kept(run, "--kind", "preference", "--source", "inferred", text) for text in texts]
-        own = {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "NO_COLOR": "1", "COLUMNS": "100"}
-        terminal = Terminal(["review"], tmp_path / "work", {**os.environ, **own, **more})
+        terminal = on_a_terminal(["review"], tmp_path / "work", own_home, NO_COLOR="1", COLUMNS="100", **more)
         return terminal, lambda: [answer(run("show", id_, "--json"))["state"] for id_ in ids]
 
     return opened

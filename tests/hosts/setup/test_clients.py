@@ -10,11 +10,13 @@ import pytest
 
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.apply import LeftAlone, Planned, apply, read_manifest
+from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Choices, Client, file_of, has_hooks, installed, wanted
 from holdfast.hosts.setup.edits import Entry, command_line, own_hooks, placing, words_of
 from holdfast.hosts.setup.machine import Level, Machine, check_lasting
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from holdfast.verbs.upkeep.doctor import Check
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
 from tests.rows import each, examples, missing, refused, rows, sampled, some
@@ -125,25 +127,26 @@ def test_a_client_is_recognised_by_its_files_or_its_program(place: Place, tmp_pa
             assert client in installed(with_path)
 
 
-PATHS: list[tuple[str, str, dict[str, str], str]] = [
-    ("{claude_json}", "Linux", {}, "/h/.claude.json"),
-    ("{claude_json}", "Linux", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
-    ("{codex}", "Linux", {"CODEX_HOME": "/x"}, "/x"),
-    ("{copilot}", "Linux", {"COPILOT_HOME": "/x"}, "/x"),
-    ("{support}/Claude", "Darwin", {}, "/h/Library/Application Support/Claude"),
-    ("{support}/Claude", "Windows", {"APPDATA": "/r"}, "/r/Claude"),
-    ("{support}/Code", "Linux", {"XDG_CONFIG_HOME": "/c"}, "/c/Code"),
-    ("{zed}", "Windows", {"APPDATA": "/r"}, "/r/Zed"),
-    ("{zed}", "Darwin", {}, "/h/.config/zed"),
-]
-
-
-@each("template,system,environment,path", PATHS)
-def test_paths_follow_the_system_and_the_variables_that_move_them(
-    template: str, system: str, environment: dict[str, str], path: str
-) -> None:
-    machine = Machine(system=system, home=Path("/h"), project=Path("/p"), environment=environment)
-    assert machine.path(template).as_posix() == path
+def test_paths_follow_the_system_and_the_variables_that_move_them() -> None:
+    for template, system, environment, path in (
+        ("{claude_json}", "Linux", {}, "/h/.claude.json"),
+        ("{claude_json}", "Linux", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
+        ("{codex}", "Linux", {"CODEX_HOME": "/x"}, "/x"),
+        ("{copilot}", "Linux", {"COPILOT_HOME": "/x"}, "/x"),
+        ("{support}/Claude", "Darwin", {}, "/h/Library/Application Support/Claude"),
+        ("{support}/Claude", "Windows", {"APPDATA": "/r"}, "/r/Claude"),
+        ("{support}/Code", "Linux", {"XDG_CONFIG_HOME": "/c"}, "/c/Code"),
+        ("{zed}", "Windows", {"APPDATA": "/r"}, "/r/Zed"),
+        ("{zed}", "Darwin", {}, "/h/.config/zed"),
+    ):
+        machine = Machine(system=system, home=Path("/h"), project=Path("/p"), environment=environment)
+        assert machine.path(template).as_posix() == path, (system, environment)
+    for system in ("Linux", "Darwin", "Windows"):
+        environment = {"APPDATA": "/roaming"}
+        machine = Machine(system=system, home=Path("/home/ada"), project=Path("/src/shop"), environment=environment)
+        places = {client.name: machine.path(client.server.user[0]) for client in CLIENTS if client.server.user}
+        assert set(places) == {client.name for client in CLIENTS}
+        assert all(path.is_absolute() and "{" not in str(path) for path in places.values()), system
 
 
 def test_entries_have_the_shape_each_client_reads(place: Place) -> None:
@@ -253,13 +256,13 @@ def test_a_link_is_followed_if_it_is_the_users_and_never_replaced(
 
 def test_a_link_in_a_project_is_not_followed_out_of_it(place: Place, tmp_path: Path) -> None:
     """A repository's files may be links to the user's own: `init --project` is about the project alone."""
-    project, names = place.machine.project, ("CLAUDE.md", ".mcp.json", ".gitignore")
+    project, names = place.machine.project, {"CLAUDE.md", ".mcp.json", ".gitignore"}
     for name in names:
         (project / name).symlink_to(new_file(tmp_path / "outside" / name, "{}\n"))
     (project / ".claude").symlink_to(new_folder(project / "shared").name)
     alone = left(place.init("claude-code", level="project", instructions=True, gitignore=True))
     assert {path.read_text() for path in (tmp_path / "outside").iterdir()} == {"{}\n"}
-    assert {one.path.name for one in alone if "leads out of the project" in one.why} == set(names)
+    assert {one.path.name for one in alone if "leads out of the project" in one.why} == names
     assert "holdfast" in (project / "shared" / "settings.local.json").read_text()
     place.uninstall()
     assert list((project / "shared").iterdir()) == []
@@ -301,14 +304,12 @@ def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str
     assert place.plan(name)[0] != []
 
 
-def test_files_with_paths_of_this_machine_are_kept_out_of_git(place: Place) -> None:
+def test_paths_of_this_machine_are_kept_out_of_git_and_what_a_client_wrote_meanwhile_is_not_lost(place: Place) -> None:
     place.path("{project}/.mcp.json").write_text("{}")
     place.init("claude-code", "cursor", level="project", gitignore=True, instructions=True)
     _, *ignored, _ = place.path("{project}/.gitignore").read_text().splitlines()
     assert ignored == ["/.claude/settings.local.json", "/.cursor/hooks.json", "/.cursor/mcp.json"]
-
-
-def test_what_a_client_wrote_in_the_meantime_is_not_lost(place: Place) -> None:
+    place.uninstall()
     path = place.path("{claude_json}")
     path.write_text('{"starts": 1}')
     plan, _ = place.plan("claude-code")
@@ -352,3 +353,51 @@ def test_a_codex_entry_written_in_another_way_is_not_touched(place: Place) -> No
 def test_an_environment_that_will_be_gone_is_refused() -> None:
     check_lasting("/home/me/.local/share/uv/tools/holdfast")
     refused(Invalid, check_lasting, "/home/me/.cache/uv/archive-v0/Xy12", says="temporary environment")
+
+
+# What the doctor says about clients.
+def checks_of(place: Place) -> dict[str, Check]:
+    return {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
+
+
+def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
+    names = {client.name for client in CLIENTS}
+    place.init(*names)
+    checks = checks_of(place)
+    assert set(checks) == {"clients", *names}
+    assert [check for check in checks.values() if check.fix] == []
+    assert checks["claude-code"].found == "Claude Code starts it, 10 hooks are in place"
+    assert checks["continue"].found == "Continue starts it"
+    Path(place.made.hook).unlink()
+    checks = checks_of(place)
+    for name in ("gemini", "opencode"):
+        assert checks[name].found.endswith(f"run {place.made.hook}, which is not there")
+    assert checks["zed"].fix == ""
+    Path(place.made.python).unlink()
+    checks = checks_of(place)
+    assert {name for name, check in checks.items() if check.fix} == names
+    assert f"starts {place.made.python}, which is not there" in checks["continue"].found
+    assert checks["zed"].fix == "holdfast init --client zed"
+
+
+def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
+    entry = '{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}'
+    new_file(place.path("{home}/.cursor/mcp.json"), entry)
+    assert checks_of(place)["cursor"].fix == "holdfast init --client cursor"
+
+
+def test_what_was_found_and_is_not_set_up_is_mentioned(place: Place) -> None:
+    place.path("{codex}").mkdir()
+    assert checks_of(place)["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
+
+
+def test_hooks_that_fire_twice_are_found(place: Place) -> None:
+    place.init("copilot")
+    assert "hooks" not in checks_of(place)
+    place.init("claude-code", level="project")
+    assert checks_of(place)["hooks"].fix == "holdfast uninstall --client copilot"
+    place.uninstall()
+    place.init("claude-code")
+    settings = place.path("{claude}/settings.json")
+    settings.write_text(settings.read_text().replace("{", '{"enabledPlugins": {"holdfast@holdfast": true},', 1))
+    assert "both our plugin and our hooks" in checks_of(place)["hooks"].found

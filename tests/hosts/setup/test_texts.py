@@ -1,13 +1,17 @@
-"""JSON files of other programs, changed in one place."""
+"""JSON and TOML files of other programs, changed in one place."""
 
 import json
+import sys
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.hosts.setup.jsontext import MISSING, append, put, value_at, value_of, without
+from holdfast.hosts.setup.tomltext import put as put_toml
+from holdfast.hosts.setup.tomltext import without as without_toml
 from holdfast.model.errors import InvalidFile
+from tests.conftest import ran
 from tests.rows import each, examples, missing, refused
 
 ENTRY = {"command": "run me", "args": ["a", "b"]}
@@ -75,3 +79,40 @@ def test_broken_json_is_said_with_its_line(text: str) -> None:
 def test_a_place_taken_by_something_else_is_not_overwritten(text: str) -> None:
     refused(InvalidFile, put, text, ("a", "b"), 1, says="is not an object")
     refused(InvalidFile, append, '{"a": {}}', ("a",), 1)
+
+
+# TOML, table by table.
+PATH = ("mcp_servers", "ours")
+VALUE = {"command": "/a b/python", "args": ["-m", 'x"y'], "env": {"HOME_OF": "C:\\x"}, "approve": True}
+
+
+def test_what_stands_behind_it_stays_and_what_is_inside_goes() -> None:
+    text = put_toml('model = "x"\n', PATH, VALUE) + "\n# about b\n[b]\nc = 1\n"
+    assert without_toml(text, PATH) == 'model = "x"\n\n# about b\n[b]\nc = 1\n'
+    text = put_toml("", PATH, {"command": "x"}) + '\n[mcp_servers.ours.env]\nA = "1"\n\n[z]\ny = 1\n'
+    assert without_toml(text, PATH).strip() == "[z]\ny = 1"
+
+
+@each("newline", ["\n", "\r\n"])
+def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
+    text = '[mcp_servers.ours]\n# slow here\ncommand = "old" # why\nargs = [\n  "a", # one\n]\nn = 1\n\n[b]\nc=1\n'
+    after = '[mcp_servers.ours]\n# slow here\ncommand = "new" # why\nargs = ["b"]\nn = 1\nenv = {A = "1"}\n\n[b]\nc=1\n'
+    mended = put_toml(text.replace("\n", newline), PATH, {"command": "new", "args": ["b"], "env": {"A": "1"}})
+    assert mended == after.replace("\n", newline)
+
+
+@each("text", ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"])
+def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
+    refused(InvalidFile, put_toml, text, PATH, VALUE)
+    refused(InvalidFile, without_toml, text, PATH)
+
+
+def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
+    text = '[[a]]\nb = 1\n[mcp_servers.ours]\ncommand = "x"\n[[a]]\nb = 2\n'
+    refused(InvalidFile, put_toml, text, PATH, VALUE, says="without changing other lines")
+    assert without_toml(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
+
+
+def test_tomlkit_is_imported_only_to_edit() -> None:
+    code = "import sys; from holdfast.hosts.setup import apply, checks; import holdfast.compose.settings; sys.exit('tomlkit' in sys.modules)"
+    assert ran([sys.executable, "-c", code]).returncode == 0
