@@ -8,15 +8,16 @@ refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or 
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
-order, `<`, `>` and `>=` compare.
-`@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
+order, `<`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
+`@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three, `@examples names` for each row that
+data/examples.json has under the name of the script, as one test (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
 """
 
 import json
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.rows import sampled
+from tests.rows import each, sampled, table_of
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
@@ -79,6 +80,7 @@ class Script:
     known: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
     stdin: str | bytes = ""
+    answered: Any = None
     steps: ClassVar[Mapping[str, Step]] = STEPS
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -91,6 +93,9 @@ class Script:
 
     def run(self, line: str) -> None:
         """Take one step, and check what it answers."""
+        if line.startswith("-> "):
+            self.check(line, self.answered, line.removeprefix("-> "))
+            return
         step = _STEP.match(line)
         assert step, line
         name, pattern, times, sign, word, given, wanted = step.groups()
@@ -101,7 +106,12 @@ class Script:
             found = re.search(pattern, answer) if pattern else None
             assert found or not pattern, f"{line}\n{answer}"
             self.known[name] = found[1] if found else answer
-        for path, check, value in self.parts(wanted or ""):
+        self.answered = answer
+        self.check(line, answer, wanted or "")
+
+    def check(self, line: str, answer: Any, wanted: str) -> None:
+        """Compare parts of an answer with what they must be."""
+        for path, check, value in self.parts(wanted):
             found = listed(at(answer, path))
             assert CHECKS[check](found, listed(value)), f"{line}\n{path or 'the answer'}: {found!r}"
 
@@ -142,7 +152,7 @@ class Script:
             return {self.filled(name): self.filled(item) for name, item in value.items()}
         if isinstance(value, list):
             return [self.filled(item) for item in value]
-        if not isinstance(value, str):
+        if not isinstance(value, str) or isinstance(value, Plain):
             return value
         whole = _NAMED.fullmatch(value)
         if whole and whole[2] and whole[2].partition(".")[0] in self.known:
@@ -172,6 +182,21 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "flat": lambda value: " ".join(value.split()),
     "is": lambda value: type(value).__name__,
 }
+
+
+class Plain(str):
+    """A text of a table, in which no answer is named."""
+
+    __slots__ = ()
+
+
+def plain(value: Any) -> Any:
+    """Return a row of a table as it is used: its texts are plain."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return Plain(value) if isinstance(value, str) else value
 
 
 def listed(value: Any) -> Any:
@@ -213,16 +238,25 @@ def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
             yield line
 
 
+def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return each row of a table by the names of its columns."""
+    fields = names.split(",")
+    return [dict(zip(fields, row if len(fields) > 1 else [row], strict=True)) for row in table]
+
+
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
     head, *lines = _lines(text, named)
-    promise = head.partition("] ")[2]
+    name, _, promise = head.partition("] ")
+    name = name.removesuffix("]")
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
+    is_one = False
     for line in lines:
         word, _, rest = line.partition(" ")
         if word in ("@each", "@sampled"):
             one_in, joined, table = (rest if word == "@sampled" else f"1 {rest}").split(" ", 2)
-            names, found = joined.split(","), sampled(json.loads(table), int(one_in))
-            rows = [dict(zip(names, row if len(names) > 1 else [row], strict=True)) for row in found]
+            rows = _rows(joined, sampled(json.loads(table), int(one_in)))
+        elif word == "@examples":
+            rows, is_one = _rows(rest, plain(table_of(name))), True
         elif line == "@engines":
             marks.append(pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True))
         elif word == "@mark":
@@ -235,8 +269,9 @@ def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, st
         for line in steps:
             script.run(line)
 
-    test.__name__ = head.partition("]")[0]
-    marked: Any = pytest.mark.parametrize("values", rows, ids=[str(number) for number in range(len(rows))])(test)
+    test.__name__ = name
+    ids = [str(number) for number in range(len(rows))]
+    marked: Any = (each("values", rows) if is_one else pytest.mark.parametrize("values", rows, ids=ids))(test)
     for mark in marks:
         marked = mark(marked)
     made: Callable[..., None] = marked
