@@ -6,7 +6,7 @@
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
-the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
+the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
 `@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three, `@examples names` for each row that
@@ -165,7 +165,7 @@ def at(value: Any, path: str) -> Any:
     step, _, rest = path.partition(".")
     if not path or (isinstance(value, dict) and path in value):  # a key may have dots
         return value[path] if path else value
-    if step in WORDS and not (isinstance(value, Mapping) and step in value):
+    if step in WORDS and not (isinstance(value, Mapping) and step in value) and not hasattr(value, step):
         return at(WORDS[step](value), rest)
     if step == "*":
         return [at(item, rest) for item in value]
@@ -181,6 +181,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "short": lambda value: value[-8:],
     "flat": lambda value: " ".join(value.split()),
     "is": lambda value: type(value).__name__,
+    "json": json.dumps,
 }
 
 

@@ -2,11 +2,12 @@
 
 What a verb takes as one value (a draft, a query, a revision) is written as its fields, and a record stands for its id. A verb
 after `!` must raise; the answer is the error with its name. A verb that returns a memory changes who acts from then on.
-A name that no verb has is a function of the engine, which gets the store, or one that needs neither.
+A name that no verb has is a function of the engine, a policy or the model.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import pytest
@@ -64,15 +65,10 @@ class Script(scripts.Script):
 
     def named(self, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return the function of a name, with what it acts on."""
-        for package, first in (
-            ("verbs", (self.memory,)),
-            ("engine", (self.memory.store,)),
-            ("policy", ()),
-            ("model", ()),
-        ):
-            if function := functions_in(f"holdfast.{package}").get(name):
-                return function, first
-        raise KeyError(name)
+        packages = ("verbs", "engine", "policy", "model")
+        function = next(found for package in packages if (found := functions_in(f"holdfast.{package}").get(name)))
+        acts_on = {"memory": (self.memory,), "store": (self.memory.store,)}
+        return function, acts_on.get(next(iter(signature(function).parameters)), ())
 
     def go_on(self, answer: Any) -> Any:
         """Act with the memory that an answer is, or begins with; return the answer, or its rest."""
@@ -106,6 +102,8 @@ class Script(scripts.Script):
         ),
         "set": lambda script, given: script.go_on(replace(script.memory, **given)),
         "event": lambda script, given: script.memory.commit([script.memory.event(**given)]),
+        "unsent": lambda script, given: script.memory.event(**given),
+        "stored": lambda script, given: script.memory.store.commit(given["events"]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
         "note": lambda script, given: script.memory.store.note(given["setting"], given["value"]),
         "views": lambda script, _: everything(script.memory.store),
