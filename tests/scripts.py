@@ -62,6 +62,8 @@ STEPS: dict[str, Step] = {
     "write": lambda script, given: [_write(script.folder / name, given[name]) for name in given],
     "go": lambda script, given: setattr(script, "folder", (script.folder / given["path"]).resolve()),
     "value": lambda _, given: given["of"],
+    "append": lambda script, given: [_write(script.folder / name, given[name], "a") for name in given],
+    "bytes": lambda script, given: (script.folder / given["path"]).write_bytes(bytes.fromhex(given["hex"])),
     "exists": lambda script, given: (script.folder / given["path"]).exists(),
     "file": lambda script, given: (script.folder / given["path"]).read_text(),
     "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),
@@ -213,9 +215,10 @@ def read(answer: Any) -> Any:
     return json.loads(answer) if is_json else answer
 
 
-def _write(file: Path, text: str) -> int:
+def _write(file: Path, text: str, mode: str = "w") -> int:
     file.parent.mkdir(parents=True, exist_ok=True)
-    return file.write_text(text)
+    with file.open(mode) as opened:
+        return opened.write(text)
 
 
 Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
