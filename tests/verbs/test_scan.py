@@ -156,10 +156,11 @@ def test_no_secret_given_to_a_verb_reaches_the_disk(
     assert b"[redacted" in kept
 
 
-@pytest.mark.parametrize("disguise", DISGUISED)
+@pytest.mark.parametrize("disguise", ["plain", *DISGUISED])
 def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memory, tmp_path: Path) -> None:
-    text = f"{'The deploy printed ' * 4}{DISGUISED[disguise]} and went on."
-    event = recorded(memory.clock, text, tags=[DISGUISED[disguise]])
+    secret = DISGUISED.get(disguise, TOKEN)
+    text = f"{'The deploy printed ' * 4}{secret} and went on."
+    event = recorded(memory.clock, text, tags=[secret])
     event.data["title"] = f"{text[:90]}…"  # ends in the middle of it
     memory.store.commit([event])
     found = scan(memory)
@@ -168,6 +169,7 @@ def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memo
     redact(memory)
     assert scan(memory) == []
     kept = bytes_under(tmp_path / "store")
+    assert disguise.startswith("coloured") or text[76:90].encode() not in kept  # nor half of it in the title
     assert (TAIL[:20].encode() in kept, b64encode(b"token ghp_q7R2q7R2q7R2")[:28] in kept) == (False, False)
     body = find(memory, event.id).record.body
     assert (body.startswith("The deploy printed "), body.endswith(" and went on."), "[redacted " in body) == (True,) * 3
@@ -254,14 +256,6 @@ def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(
         import_lines(other, list(export(memory)))
         assert find(other, events[0].id).record == find(memory, events[0].id).record
     assert restore(memory, events[4].id).state == "active"
-
-
-@pytest.mark.embedded
-def test_a_title_that_ends_within_a_secret_loses_its_half(memory: Memory, tmp_path: Path) -> None:
-    body = f"{'Deploys ' * 9}with {TOKEN} go out."
-    memory.store.commit([recorded(memory.clock, body, title=body[:90] + "…")])
-    redact(memory)
-    assert TOKEN[:10].encode() not in bytes_under(tmp_path / "store")
 
 
 def test_a_journal_is_rewritten_on_both_engines(database: Callable[[], Database], time: Time) -> None:
