@@ -6,9 +6,9 @@
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
-the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON. After it
+the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
-order, `<`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
+order, `<`, `<=`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
 `@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three, `@examples names` for each row that
 data/examples.json has under the name of the script, as one test (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
 """
@@ -25,11 +25,12 @@ from typing import Any, ClassVar
 
 import pytest
 
+from holdfast.model.text import tokens_of
 from tests.rows import each, sampled, table_of
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
-_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>^])|(?: *)(?=\$)")
+_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|[<>]=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda found, wanted: found == about(wanted),
@@ -40,6 +41,7 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "~=": lambda found, wanted: sorted(found) == sorted(wanted),
     "~<": lambda found, wanted: re.search(".*".join(map(re.escape, wanted)), found, re.DOTALL) is not None,
     "<": lambda found, wanted: found < wanted,
+    "<=": lambda found, wanted: found <= wanted,
     ">": lambda found, wanted: found > wanted,
     ">=": lambda found, wanted: found >= wanted,
 }
@@ -184,6 +186,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "flat": lambda value: " ".join(value.split()),
     "is": lambda value: type(value).__name__,
     "json": json.dumps,
+    "tokens": tokens_of,
 }
 
 
