@@ -10,7 +10,7 @@ the beginning and the end of an id, `flat` for a text without line breaks, `is` 
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `<=`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
 `@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three, `@examples names` for each row that
-data/examples.json has under the name of the script, as one test (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
+data/examples.json has under the name of the script, as one test (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`, `3x @do name` three times.
 """
 
 import json
@@ -190,6 +190,14 @@ WORDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+COMMON: dict[str, Any] = {
+    "EVIDENCE": "Ran the migration on a copy of production and compared the row counts.",
+    "FIELDS": {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]},  # of a scar
+    "TOKEN": f"ghp_{'a1B2' * 9}",
+    "NOBODY": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+}
+
+
 class Plain(str):
     """A text of a table, in which no answer is named."""
 
@@ -231,7 +239,7 @@ def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, by its name."""
     text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
     head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
-    known = {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
+    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
     named = {text.partition("]")[0]: text for text in texts}
     return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
@@ -239,8 +247,8 @@ def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
 def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a script, with those of the parts that it names in `@do part`."""
     for line in text.splitlines():
-        if line.startswith("@do "):
-            yield from list(_lines(named[line.removeprefix("@do ")], named))[1:]
+        if part := re.fullmatch(r"(?:(\d+)x )?@do (\w+)", line):
+            yield from list(_lines(named[part[2]], named))[1:] * int(part[1] or 1)
         elif line.strip() and not line.startswith("#"):
             yield line
 

@@ -104,28 +104,19 @@ def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_la
     assert unfinished(memory.store.folder) == {}
 
 
-def test_the_copy_of_a_teams_database_is_swept_with_it(memory: Memory, tmp_path: Path) -> None:
-    record = keep(memory, TEXT)
-    copy = open_store(SQLite(tmp_path / "store" / "team.db"))
+def test_databases_beside_it_are_swept_or_named_and_what_is_no_store_is_left(memory: Memory, tmp_path: Path) -> None:
+    record, folder = keep(memory, TEXT), tmp_path / "store"
+    copy = open_store(SQLite(folder / "team.db"))
     pull(copy, memory.store, memory.project, "ada")
     trail.add(copy, [HookEvent(**PROMPT, text=TEXT)])
     copy.close()
-    assert b"heron" in (tmp_path / "store" / "team.db").read_bytes().lower()
-    erase(memory, record.id)
-    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").glob("team.db*"))
-    assert b"heron" not in on_disk.lower()
-
-
-def test_a_sibling_that_cannot_be_opened_is_named_and_one_that_is_no_store_is_left(
-    memory: Memory, tmp_path: Path
-) -> None:
-    record = keep(memory, TEXT)
-    folder = tmp_path / "store"
+    assert b"heron" in (folder / "team.db").read_bytes().lower()
     (folder / "empty.db").touch()
     (folder / "notes.db").write_text("not a database, but about the heron gateway")
-    newer = open_store(SQLite(folder / "team.db"))
+    newer = open_store(SQLite(folder / "newer.db"))
     newer.note("schema", "999")
     newer.close()
     done = erase(memory, record.id)
-    assert [one for one in done.not_reached if "team.db" in one] != []
+    assert b"heron" not in b"".join(path.read_bytes() for path in folder.glob("team.db*")).lower()
+    assert ([one for one in done.not_reached if "newer.db" in one] != [], len(done.not_reached)) == (True, 2)
     assert (folder / "empty.db").read_bytes() == b""
