@@ -20,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from tests.calls import made
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history
+from tests.engines import DEFAULT
 from tests.importing import FIXTURES, SECRET, all_records, brought, items, journal_size
 from tests.rows import WHOLE, of_type, refused, sampled
 from tests.scripts import Step
@@ -58,7 +59,7 @@ STEPS: dict[str, Step] = {
 globals().update(scripts_in(__file__, **STEPS))
 
 
-ON_ENGINES = [("claude-mem", "postgres"), *((name, "sqlite") for name in FIXTURES)]
+ON_ENGINES = [("claude-mem", "postgres"), *((name, DEFAULT) for name in FIXTURES)]
 
 
 @pytest.mark.parametrize(("name", "engine"), ON_ENGINES, indirect=["engine"])
