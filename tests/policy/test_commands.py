@@ -9,7 +9,7 @@ from tests.policy.scripts import scripts_in
 
 def committed(**given: Any) -> list[str] | None:
     found = commit_of(**given)
-    return found and [found.hash, found.subject]
+    return [found.hash, found.subject] if found else None
 
 
 globals().update(scripts_in(__file__, commit_of=lambda _, given: committed(**given)))

@@ -5,8 +5,7 @@ from tests.policy.scripts import scripts_in
 from tests.rows import each
 
 VALUES = {"BLOCK": "word " * 300, "LONG": "x" * 5_000}
-STEPS = {"told": lambda _, given: given["piece"].under(given["name"])}
-globals().update(scripts_in(__file__, VALUES, **STEPS))
+globals().update(scripts_in(__file__, VALUES, told=lambda _, given: given["piece"].under(given["name"])))
 
 
 @each(

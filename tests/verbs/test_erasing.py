@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ MEMORY = {"config": {"starters": False}}
 TEXT = (
     'The heron gateway "must" never be\nrestarted by hand, since it forgets its leases and answers nobody for an hour.'
 )
-PROMPT = {"id": "1", "at": "2026-01-10T09:15:30.250Z", "event": "UserPromptSubmit", "session": "s1"}
+PROMPT: dict[str, Any] = {"id": "1", "at": "2026-01-10T09:15:30.250Z", "event": "UserPromptSubmit", "session": "s1"}
 
 
 def prepared(memory: Memory, name: str) -> Path:

@@ -157,8 +157,7 @@ def test_no_secret_given_to_a_verb_reaches_the_disk(
 def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memory, tmp_path: Path) -> None:
     secret = DISGUISED.get(disguise, TOKEN)
     text = f"{'The deploy printed ' * 4}{secret} and went on."
-    event = recorded(memory.clock, text, tags=[secret])
-    event.data["title"] = f"{text[:90]}…"  # ends in the middle of it
+    event = recorded(memory.clock, text, tags=[secret], title=f"{text[:90]}…")  # ends in the middle of it
     memory.store.commit([event])
     found = scan(memory)
     assert {leak.id for leak in found} == {event.id}

@@ -38,25 +38,26 @@ def pages(memory: Memory, limit: int, **wanted: Any) -> list[Item]:
     return found
 
 
-def busy(script: Script, number: int) -> None:
-    """Let a record, a prompt, a command, and now and then a recall happen."""
-    script.time.now += 60
-    record = keep(script.memory, f"Shelf {number} holds ledger w{number}x.")
-    script.time.now += 1
-    told(script, 2 * number, "UserPromptSubmit", text=f"Please look at shelf {number}.")
-    script.time.now += 1
-    ran = {"tool": "Bash", "given": {"command": f"ls {number}"}, "result": "ok", "took_ms": 12.5}
-    told(script, 2 * number + 1, "PostToolUse", **ran)
-    if number % 5 == 0:
-        recall(script.memory, Query(text=f"w{number}x"))
-        record_use(script.memory, [record.id], "applied")
+def busy(script: Script, turns: int) -> None:
+    """Let records, prompts, commands, and now and then a recall happen."""
+    for number in range(turns):
+        script.time.now += 60
+        record = keep(script.memory, f"Shelf {number} holds ledger w{number}x.")
+        script.time.now += 1
+        told(script, 2 * number, "UserPromptSubmit", text=f"Please look at shelf {number}.")
+        script.time.now += 1
+        ran = {"tool": "Bash", "given": {"command": f"ls {number}"}, "result": "ok", "took_ms": 12.5}
+        told(script, 2 * number + 1, "PostToolUse", **ran)
+        if number % 5 == 0:
+            recall(script.memory, Query(text=f"w{number}x"))
+            record_use(script.memory, [record.id], "applied")
 
 
 globals().update(
     scripts_in(
         __file__,
         told=lambda script, given: told(script, **given),
-        busy=lambda script, given: [busy(script, number) for number in range(given["turns"])],
+        busy=lambda script, given: busy(script, **given),
         pages=lambda script, given: pages(script.memory, **given),
         tally=lambda _, given: Counter(getattr(item, given["by"]) for item in given["of"]),
         ran=lambda script, given: told(
