@@ -3,12 +3,15 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.engine.raw import trail
 from holdfast.model.query import Query
+from holdfast.model.trail import HookEvent
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import record_use
@@ -24,6 +27,10 @@ def told(script: Script, number: int, event: str, **given: object) -> None:
     value = {"id": f"{number:020d}-1", "event": event, **common, **given}
     new_file(script.folder / "spool" / f"{number:020d}.json", json.dumps(value))
     drain(script.memory, script.folder / "spool")
+
+
+def add(memory: Memory, at: str, events: Iterable[dict[str, Any]]) -> None:
+    trail.add(memory.store, [HookEvent(id=str(n), at=at, session="s1", **event) for n, event in enumerate(events)])
 
 
 def pages(memory: Memory, limit: int, **wanted: Any) -> list[Item]:
@@ -58,6 +65,7 @@ globals().update(
         __file__,
         told=lambda script, given: told(script, **given),
         busy=lambda script, given: busy(script, **given),
+        trail=lambda script, given: add(script.memory, **given),
         pages=lambda script, given: pages(script.memory, **given),
         tally=lambda _, given: Counter(getattr(item, given["by"]) for item in given["of"]),
         ran=lambda script, given: told(
