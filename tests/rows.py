@@ -59,10 +59,15 @@ def rows(name: str) -> Any:
     return json.loads(EXAMPLES.read_bytes())[name]
 
 
+def table_of(test: str) -> list[Any]:
+    """Return the rows that data/examples.json has under the name of a test."""
+    found = rows(test.removeprefix("test_"))
+    return [list(item) for item in found.items()] if isinstance(found, dict) else list(found)
+
+
 def examples(test: Test) -> Test:
     """Run a test for every row that data/examples.json has under its name; the columns are the last parameters of the test."""
-    found = rows(test.__name__.removeprefix("test_"))
-    table = list(found.items() if isinstance(found, dict) else found)
+    table = table_of(test.__name__)
     width = len(table[0]) if isinstance(table[0], list | tuple) else 1
     return each(list(signature(test).parameters)[-width:], table)(test)
 

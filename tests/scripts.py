@@ -6,17 +6,18 @@
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
-the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
+the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
-order, `<`, `>` and `>=` compare.
-`@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
+order, `<`, `<=`, `>` and `>=` compare. A line that begins with `->` checks the answer before it.
+`@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three, `@examples names` for each row that
+data/examples.json has under the name of the script, as one test (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`, `3x @do name` three times.
 """
 
 import json
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +25,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.rows import sampled
+from holdfast.model.text import tokens_of
+from tests.rows import each, sampled, table_of
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
-_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>^])|(?: *)(?=\$)")
+_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|[<>]=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda found, wanted: found == about(wanted),
@@ -39,6 +41,7 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "~=": lambda found, wanted: sorted(found) == sorted(wanted),
     "~<": lambda found, wanted: re.search(".*".join(map(re.escape, wanted)), found, re.DOTALL) is not None,
     "<": lambda found, wanted: found < wanted,
+    "<=": lambda found, wanted: found <= wanted,
     ">": lambda found, wanted: found > wanted,
     ">=": lambda found, wanted: found >= wanted,
 }
@@ -61,6 +64,8 @@ STEPS: dict[str, Step] = {
     "write": lambda script, given: [_write(script.folder / name, given[name]) for name in given],
     "go": lambda script, given: setattr(script, "folder", (script.folder / given["path"]).resolve()),
     "value": lambda _, given: given["of"],
+    "append": lambda script, given: [_write(script.folder / name, given[name], "a") for name in given],
+    "bytes": lambda script, given: (script.folder / given["path"]).write_bytes(bytes.fromhex(given["hex"])),
     "exists": lambda script, given: (script.folder / given["path"]).exists(),
     "file": lambda script, given: (script.folder / given["path"]).read_text(),
     "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),
@@ -79,6 +84,7 @@ class Script:
     known: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
     stdin: str | bytes = ""
+    answered: Any = None
     steps: ClassVar[Mapping[str, Step]] = STEPS
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -91,6 +97,9 @@ class Script:
 
     def run(self, line: str) -> None:
         """Take one step, and check what it answers."""
+        if line.startswith("-> "):
+            self.check(line, self.answered, line.removeprefix("-> "))
+            return
         step = _STEP.match(line)
         assert step, line
         name, pattern, times, sign, word, given, wanted = step.groups()
@@ -101,7 +110,12 @@ class Script:
             found = re.search(pattern, answer) if pattern else None
             assert found or not pattern, f"{line}\n{answer}"
             self.known[name] = found[1] if found else answer
-        for path, check, value in self.parts(wanted or ""):
+        self.answered = answer
+        self.check(line, answer, wanted or "")
+
+    def check(self, line: str, answer: Any, wanted: str) -> None:
+        """Compare parts of an answer with what they must be."""
+        for path, check, value in self.parts(wanted):
             found = listed(at(answer, path))
             assert CHECKS[check](found, listed(value)), f"{line}\n{path or 'the answer'}: {found!r}"
 
@@ -142,7 +156,7 @@ class Script:
             return {self.filled(name): self.filled(item) for name, item in value.items()}
         if isinstance(value, list):
             return [self.filled(item) for item in value]
-        if not isinstance(value, str):
+        if not isinstance(value, str) or isinstance(value, Plain):
             return value
         whole = _NAMED.fullmatch(value)
         if whole and whole[2] and whole[2].partition(".")[0] in self.known:
@@ -155,7 +169,7 @@ def at(value: Any, path: str) -> Any:
     step, _, rest = path.partition(".")
     if not path or (isinstance(value, dict) and path in value):  # a key may have dots
         return value[path] if path else value
-    if step in WORDS and not (isinstance(value, Mapping) and step in value):
+    if step in WORDS and not (isinstance(value, Mapping) and step in value) and not hasattr(value, step):
         return at(WORDS[step](value), rest)
     if step == "*":
         return [at(item, rest) for item in value]
@@ -171,7 +185,32 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "short": lambda value: value[-8:],
     "flat": lambda value: " ".join(value.split()),
     "is": lambda value: type(value).__name__,
+    "json": json.dumps,
+    "tokens": tokens_of,
 }
+
+
+COMMON: dict[str, Any] = {
+    "EVIDENCE": "Ran the migration on a copy of production and compared the row counts.",
+    "FIELDS": {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]},  # of a scar
+    "TOKEN": f"ghp_{'a1B2' * 9}",
+    "NOBODY": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+}
+
+
+class Plain(str):
+    """A text of a table, in which no answer is named."""
+
+    __slots__ = ()
+
+
+def plain(value: Any) -> Any:
+    """Return a row of a table as it is used: its texts are plain."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return Plain(value) if isinstance(value, str) else value
 
 
 def listed(value: Any) -> Any:
@@ -187,9 +226,10 @@ def read(answer: Any) -> Any:
     return json.loads(answer) if is_json else answer
 
 
-def _write(file: Path, text: str) -> int:
+def _write(file: Path, text: str, mode: str = "w") -> int:
     file.parent.mkdir(parents=True, exist_ok=True)
-    return file.write_text(text)
+    with file.open(mode) as opened:
+        return opened.write(text)
 
 
 Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
@@ -199,7 +239,7 @@ def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, by its name."""
     text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
     head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
-    known = {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
+    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
     named = {text.partition("]")[0]: text for text in texts}
     return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
@@ -207,22 +247,31 @@ def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
 def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a script, with those of the parts that it names in `@do part`."""
     for line in text.splitlines():
-        if line.startswith("@do "):
-            yield from list(_lines(named[line.removeprefix("@do ")], named))[1:]
+        if part := re.fullmatch(r"(?:(\d+)x )?@do (\w+)", line):
+            yield from list(_lines(named[part[2]], named))[1:] * int(part[1] or 1)
         elif line.strip() and not line.startswith("#"):
             yield line
 
 
+def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return each row of a table by the names of its columns."""
+    fields = names.split(",")
+    return [dict(zip(fields, row if len(fields) > 1 else [row], strict=True)) for row in table]
+
+
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
     head, *lines = _lines(text, named)
-    promise = head.partition("] ")[2]
+    name, _, promise = head.partition("] ")
+    name = name.removesuffix("]")
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
+    is_one = False
     for line in lines:
         word, _, rest = line.partition(" ")
         if word in ("@each", "@sampled"):
             one_in, joined, table = (rest if word == "@sampled" else f"1 {rest}").split(" ", 2)
-            names, found = joined.split(","), sampled(json.loads(table), int(one_in))
-            rows = [dict(zip(names, row if len(names) > 1 else [row], strict=True)) for row in found]
+            rows = _rows(joined, sampled(json.loads(table), int(one_in)))
+        elif word == "@examples":
+            rows, is_one = _rows(rest, plain(table_of(name))), True
         elif line == "@engines":
             marks.append(pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True))
         elif word == "@mark":
@@ -235,8 +284,9 @@ def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, st
         for line in steps:
             script.run(line)
 
-    test.__name__ = head.partition("]")[0]
-    marked: Any = pytest.mark.parametrize("values", rows, ids=[str(number) for number in range(len(rows))])(test)
+    test.__name__ = name
+    ids = [str(number) for number in range(len(rows))]
+    marked: Any = (each("values", rows) if is_one else pytest.mark.parametrize("values", rows, ids=ids))(test)
     for mark in marks:
         marked = mark(marked)
     made: Callable[..., None] = marked

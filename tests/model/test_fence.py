@@ -6,7 +6,7 @@ from pathlib import Path
 
 from holdfast.model.fence import OURS, attribute, defused, escaped, inline, visible
 from holdfast.model.foreign_json import with_texts
-from tests.rows import WHOLE, each, is_linear, rows, sampled
+from tests.rows import each, rows
 
 DATA = Path(__file__).parent.parent / "data" / "fence"
 WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
@@ -62,18 +62,3 @@ def test_only_a_fence_marked_as_ours_is_one() -> None:
 def test_texts_in_a_value_are_defused_names_included() -> None:
     found = with_texts({"<system>": ["\n\nHuman: x", ("＜system＞", 1, None)]}, defused)
     assert found == {"&lt;system>": ["\n\n| Human: x", ["&lt;system＞", 1, None]]}
-
-
-LONG = 200_000 if WHOLE else 24_000
-UNITS = ("<", "< ", "<a", "<a ", "<\u24e2", "[ ", "[system ", "\n ", "\n*", "-", "a<b ", 'x<a="', "<| ", "<system-reminder></system-reminder>")  # fmt: skip
-
-
-@each(
-    "text",
-    [
-        *(unit * (LONG // len(unit)) for unit in sampled(UNITS, 3)),
-        *(start + " " * 10 * LONG for start in sampled(("<", "\n", "[", "<a", "x<a "), 2)),
-    ],
-)
-def test_time_grows_with_the_text_and_not_with_its_square(text: str) -> None:
-    assert is_linear(defused, text)

@@ -11,10 +11,9 @@ from holdfast.model.event import Event
 from holdfast.model.ids import ULID, Clock, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.patterns import lazy
-from holdfast.model.scope import project_of_remote
 from holdfast.model.session import apply_event
 from tests.policy.scripts import scripts_in
-from tests.rows import examples, refused
+from tests.rows import refused
 
 VALUES = {
     "LINE": "x" * 101,
@@ -52,11 +51,6 @@ def test_an_id_is_later_than_what_it_answers_and_two_clocks_that_count_on_from_i
     assert clock.tick() < hour
     clock.observe(hour)
     assert hour < clock.tick() < year
-
-
-@examples
-def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | None) -> None:
-    assert project_of_remote(url) == project
 
 
 def test_a_session_has_its_latest_title_in_any_order_of_arrival() -> None:

@@ -26,10 +26,7 @@ def test_a_query_holds_its_parts_as_they_are_used() -> None:
         text="deploy\nnow", scopes=("tools",), since="2026-11-15T00:00:00.000Z", as_of="2026-11-15T07:30:00.000Z"
     )
     assert replace(asked) == asked
-
-
-def test_a_query_for_a_list_needs_no_text() -> None:
-    assert Query(text=" ").text == ""
+    assert Query(text=" ").text == ""  # for a list
 
 
 NOW = "2026-11-18T10:00:00.000Z"  # a Wednesday

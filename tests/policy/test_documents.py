@@ -1,38 +1,11 @@
 """Documents in pieces: lists and paragraphs under their path of headings."""
 
-from holdfast.policy.language.documents import Piece, is_text, pieces, sections
+from holdfast.policy.language.documents import is_text
 from tests.policy.scripts import scripts_in
-from tests.rows import each, examples
+from tests.rows import each
 
-globals().update(scripts_in(__file__))
-
-
-@examples
-def test_the_text_of_a_document_is_never_altered(text: str) -> None:
-    assert [piece.text for piece in sections(f"# Shop\n\n{text}\n")] == [text]
-
-
-@examples
-def test_decoration_links_and_advertising_are_left_out(text: str) -> None:
-    assert sections(f"# Shop\n\n{text}\n") == []
-
-
-def test_a_long_section_is_split_between_blocks_and_what_is_too_long_is_left_out() -> None:
-    block = "word " * 300
-    parts = sections(f"# A\n\n{block}1\n\n{block}2\n\n{block}3\n\n```\n{'x' * 5_000}\n```\n")
-    assert [len(part.text) for part in parts] == [3_004, 1_501]
-
-
-def test_a_piece_is_told_with_where_it_stands() -> None:
-    piece = Piece(path=("Setup", "On Linux"), text="Install libpq.")
-    assert piece.under("README.md") == "[README.md > Setup > On Linux] Install libpq."
-    assert piece.under("") == "[Setup > On Linux] Install libpq."
-    assert Piece(path=(), text="x").under("") == "x"
-
-
-@examples
-def test_what_says_nothing_is_left_out(text: str, kept: list[str]) -> None:
-    assert [one.text for one in pieces(text)] == kept
+VALUES = {"BLOCK": "word " * 300, "LONG": "x" * 5_000}
+globals().update(scripts_in(__file__, VALUES, told=lambda _, given: given["piece"].under(given["name"])))
 
 
 @each(

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.observers import load_mode
+from holdfast.model.fence import defused
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.observer_reply import ParsedReply, drafts_of, read_reply
@@ -16,6 +17,7 @@ from holdfast.policy.language.mine import mine
 from holdfast.policy.language.noteworthy import signals
 from holdfast.policy.language.reading import SentenceReader, passages
 from holdfast.policy.language.user_statements import stated
+from holdfast.policy.secrets.find import find_secrets
 from tests.policy.trails import events_of, observations, session
 from tests.rows import WHOLE, examples, is_linear, sampled
 
@@ -25,6 +27,7 @@ MARKERS = "a|b | .|`|\n|<|>|/|$|-|+|@|:|[|]|{|}|?|\\|;|&|!|\0|'|\"|▶|─|U|mem
     "|"
 )
 LONG = 4 if WHOLE else 1
+OPENINGS = sampled(("<", "\n", "[", "<a", "x<a "), 2)
 # How a text is read, its characters, and one in how many pieces is tried.
 READERS: dict[str, tuple[Callable[[str], object], int, int]] = {
     "mine": (mine, 30_000, 3),
@@ -33,6 +36,9 @@ READERS: dict[str, tuple[Callable[[str], object], int, int]] = {
     "read_reply": (lambda text: read_reply(text, CODE), 30_000, 3),
     "own_part": (own_part, 10_000, 3),
     "sections": (lambda text: (sections(f"# A\n\n{text}"), pieces(text)), 30_000, 1),
+    "find_secrets": (find_secrets, 25_000, 1),
+    "defused": (defused, 24_000, 3),
+    "defused behind an opening": (lambda text: [defused(start + text) for start in OPENINGS], 240_000, 1),
     "observations": (lambda text: observations(worked_on(text)), 10_000, 3),
 }
 

@@ -10,8 +10,8 @@ from holdfast.model.record import Draft
 from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
-from tests.policy.trails import EXPECTED, Trail, events_of, observations, session
-from tests.rows import each, examples
+from tests.policy.trails import EXPECTED, events_of, observations, session
+from tests.rows import each
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
@@ -27,7 +27,13 @@ def observed(include_open: bool = False, **trail: Any) -> list[dict[str, Any]]:
     return [changed(draft) for draft in observations(events_of(**trail), include_open=include_open)]
 
 
-globals().update(scripts_in(__file__, observe=lambda _, given: observed(**given)))
+globals().update(
+    scripts_in(
+        __file__,
+        observe=lambda _, given: observed(**given),
+        steps=lambda _, given: [len(turn.steps) for turn in turns(events_of(**given))],
+    )
+)
 
 
 @each("name", EXPECTED)
@@ -51,20 +57,13 @@ def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: st
     assert keys <= {one.id for one in session(name)}
 
 
-@examples
-def test_our_own_tools_are_never_observed(tool: str, client: str) -> None:
-    trail = Trail(client).ask("keep this").use(tool, "We decided to keep everything.", text="x")
-    assert [len(turn.steps) for turn in turns(trail.events)] == [0]
-    assert observations(trail.stop("Kept.").events) == []
-
-
 def test_sessions_that_run_at_once_are_kept_apart() -> None:
     one, two = (
-        Trail(session=name)
-        .ask(f"add a {part}")
-        .use("Write", file_path=f"/repo/{part}.ts", content="x")
-        .stop(f"Added a {part}.")
+        events_of(
+            [f"add a {part}", {"tool": "Write", "file_path": f"/repo/{part}.ts", "content": "x"}, f"Added a {part}."],
+            name=name,
+        )
         for name, part in (("a", "header"), ("b", "footer"))
     )
-    mixed = [happening for pair in zip(one.events, two.events, strict=True) for happening in pair]
+    mixed = [happening for pair in zip(one, two, strict=True) for happening in pair]
     assert brief(observations(mixed)) == [("feature", "Added a header"), ("feature", "Added a footer")]

@@ -15,7 +15,7 @@ from holdfast.policy.activity.observer_reply import (
 )
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
-from tests.policy.trails import Trail, events_of
+from tests.policy.trails import events_of
 from tests.rows import each, examples
 from tests.scripts import Step
 
@@ -77,10 +77,8 @@ def test_nothing_is_an_answer(text: str) -> None:
 
 
 def test_a_question_keeps_to_its_size_and_its_cost_is_never_less_than_it_could_be() -> None:
-    trail = Trail().ask("long")
-    for _ in range(60):
-        trail.use("Bash", "ü" * 9_000, command="x" * 9_000)
-    question = question_of(turns(trail.events), CODE)
+    ran = {"tool": "Bash", "result": "ü" * 9_000, "command": "x" * 9_000}
+    question = question_of(turns(events_of(["long", *[ran] * 60])), CODE)
     assert len(question.text) <= MOST_CHARACTERS + 100
     assert '<elided chars="' in question.text
     assert most_spent(question, 50) >= len((question.text + question.instructions).encode()) // 2 + question.most_tokens

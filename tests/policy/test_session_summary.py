@@ -1,5 +1,7 @@
 """A session in short: its summary, and the hand-over after a compaction."""
 
+from typing import Any
+
 from bench.labelled import READER
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
@@ -7,7 +9,7 @@ from holdfast.policy.activity.session_summary import handover, summary
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import conditions
 from tests.policy.scripts import scripts_in
-from tests.policy.trails import EXPECTED, Trail, events_of, session
+from tests.policy.trails import EXPECTED, events_of, session
 from tests.rows import each, examples, missing, sampled
 from tests.scripts import Step
 
@@ -39,18 +41,19 @@ def test_a_hand_over_never_exceeds_its_budget_and_begins_with_the_request(name: 
 
 
 def test_a_handover_keeps_every_constraint_of_a_long_session_and_leaves_room_for_every_section() -> None:
-    trail = Trail().ask("Split the user module. Every commit must pass CI. No circular imports. Use tabs in SQL.")
+    asked = "Split the user module. Every commit must pass CI. No circular imports. Use tabs in SQL."
+    trail: list[Any] = [{"event": "UserPromptSubmit", "text": asked}]
     for place in range(30):
-        trail.ask(f"now part number {place}")
-        trail.use("Edit", file_path=f"/repo/src/part{place}.py", old_string="", new_string="")
-        trail.stop(f"Split. Renamed part {place} on the way. Next I'd look at part {place + 1}. Remaining: the rest.")
-    text = handover(trail.events, 150, READER)
+        edit = {"tool": "Edit", "file_path": f"/repo/src/part{place}.py", "old_string": "", "new_string": ""}
+        answer = f"Split. Renamed part {place} on the way. Next I'd look at part {place + 1}. Remaining: the rest."
+        trail += [f"now part number {place}", edit, answer]
+    text = handover(events_of(trail), 150, READER)
     assert tokens_of(text) <= 150
     sections = [line.partition(":")[0] for line in text.splitlines() if line[0] != "-"]
     assert sections == ["Where this session stands", "Asked", "User said", "State", "Next", "Done", "Files in play"]
     assert "Part number 29" in text
-    trail.ask("fine, but the session table stays where it is and never delete a public class without asking")
-    text = handover(trail.events, 1_200)
+    trail.append("fine, but the session table stays where it is and never delete a public class without asking")
+    text = handover(events_of(trail), 1_200)
     said = ("must pass CI", "No circular imports", "session table stays", "never delete a public class")
     assert (missing(text, *said), tokens_of(text) <= 1_200) == ([], True)
 

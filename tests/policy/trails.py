@@ -21,45 +21,27 @@ def session(name: str) -> list[HookEvent]:
     return [one for line in lines if (one := hook_event_from_json(json.loads(line)))]
 
 
-class Trail:
-    """Writes happenings down, one second apart."""
-
-    def __init__(self, client: str = "claude-code", session: str = "s1") -> None:
-        self.client = client
-        self.session = session
-        self.events: list[HookEvent] = []
-
-    def tell(self, event: str, **given: Any) -> "Trail":
-        place = len(self.events) + 1
-        at = f"2026-03-02T10:00:{place:02d}.000Z"
-        base: dict[str, Any] = {"id": f"h{place:03d}", "at": at, "session": self.session, "client": self.client}
-        self.events.append(HookEvent(**(base | {"cwd": "/repo", "event": event} | given)))
-        return self
-
-    def ask(self, text: str) -> "Trail":
-        return self.tell("UserPromptSubmit", text=text)
-
-    def use(self, tool: str, result: str = "ok", *, failed: bool = False, agent: str = "", **given: Any) -> "Trail":
-        event = "PostToolUseFailure" if failed else "PostToolUse"
-        return self.tell(event, tool=tool, given=given, result=result, failed=failed, agent=agent)
-
-    def stop(self, text: str = "") -> "Trail":
-        return self.tell("Stop", text=text)
+def used(tool: str, result: str = "ok", *, failed: bool = False, agent: str = "", **given: Any) -> dict[str, Any]:
+    """Return the use of a tool as a hook tells it."""
+    event = "PostToolUseFailure" if failed else "PostToolUse"
+    return {"event": event, "tool": tool, "given": given, "result": result, "failed": failed, "agent": agent}
 
 
 def events_of(
     trail: str | list[Any], more: Iterable[Any] = (), name: str = "s1", client: str = "claude-code"
 ) -> list[HookEvent]:
-    """Return a recorded session, or prompts and answers in turn, with other events between them."""
+    """Return a recorded session, or prompts and answers in turn, with other events between them, one second apart."""
     recorded = session(trail) if isinstance(trail, str) else []
-    written, said = Trail(client, recorded[0].session if recorded else name), 0
-    for item in (*(() if recorded else trail), *more):
+    base = {"session": recorded[0].session if recorded else name, "client": client, "cwd": "/repo"}
+    told, said = list[HookEvent](), 0
+    for place, item in enumerate((*(() if recorded else trail), *more), start=1):
         if isinstance(item, str):
-            (written.stop if said % 2 else written.ask)(item)
+            item = {"event": "Stop" if said % 2 else "UserPromptSubmit", "text": item}
             said += 1
-        else:
-            (written.use if "event" not in item else written.tell)(**item)
-    return [*recorded, *written.events]
+        event = item if "event" in item else used(**item)
+        at = f"2026-03-02T10:00:{place:02d}.000Z"
+        told.append(HookEvent(**(base | {"id": f"h{place:03d}", "at": at} | event)))
+    return [*recorded, *told]
 
 
 def observations(

@@ -15,22 +15,11 @@ from tests.conftest import Time, make_memory
 from tests.surfaces.examples import world
 
 
-class Tools:
-    """Calls the tools of a surface the way a host does."""
-
-    def __init__(self, memory: Memory, surface: Surface) -> None:
-        self.surface, self.call_ = surface, Call(open=lambda: memory)
-
-    def answer(self, name: str, arguments: dict[str, Any], *, failed: bool = False) -> str:
-        text, has_failed = self.surface.call(self.call_, name, arguments)
-        assert has_failed == failed, text
-        return text
-
-    def __call__(self, name: str, **arguments: Any) -> Any:
-        return self.answer(name, arguments)
-
-    def error(self, name: str, **arguments: Any) -> str:
-        return self.answer(name, arguments, failed=True)
+def answer(surface: Surface, memory: Memory, tool: str, **arguments: Any) -> str:
+    """Call a tool of a surface as a host does."""
+    text, failed = surface.call(Call(open=lambda: memory), tool, arguments)
+    assert not failed, text
+    return text
 
 
 Worlds = Callable[[Path], tuple[Memory, dict[str, str]]]

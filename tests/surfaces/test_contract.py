@@ -1,17 +1,20 @@
-"""Surfaces that others designed: what a contract promises, and the freedom its users are used to."""
+"""How a surface is declared: contracts and the freedom its users are used to, schemas from signatures, maps of values."""
 
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 
 from holdfast.hosts.mcp.protocol import check_names, offer_of, with_aliases
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.surfaces.maps import Row, surface_of
+from holdfast.surfaces.maps import Row, Terms, mapped, surface_of
+from holdfast.surfaces.schema import check_arguments, schema_of
 from holdfast.surfaces.tool import Call, Surface, parameter_name, read_contract
 from tests.hosts import toy
-from tests.rows import examples
+from tests.rows import each, examples, refused
 
 
 def no_memory(_: Call, __: dict[str, Any]) -> Any:
@@ -82,3 +85,70 @@ def test_two_surfaces_cannot_share_a_name(surface: Surface) -> None:
     check_names([("shelf", offer_of(surface)), ("toy", offer_of(toy.surface))])
     with pytest.raises(Invalid, match="The surfaces shelf and toys both have a tool lb"):
         check_names([("shelf", offer_of(surface)), ("toys", other)])
+
+
+def example(
+    _: object,
+    text: Annotated[str, "What."],
+    mode: Literal["a", "b"] = "a",
+    limit: Annotated[int, {"minimum": 1, "maximum": 5}] = 3,
+    tags: list[str] | None = None,
+    extra: dict[str, Any] | None = None,
+    flag: bool = False,
+) -> None:
+    """Do nothing."""
+
+
+def test_a_signature_is_the_schema() -> None:
+    assert schema_of(example) == {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["text"],
+        "properties": {
+            "text": {"type": "string", "description": "What."},
+            "mode": {"type": "string", "enum": ["a", "b"], "default": "a"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "extra": {"type": "object"},
+            "flag": {"type": "boolean"},
+        },
+    }
+
+
+@each("given", [{"text": "x"}, {"text": "x", "tags": None, "mode": "b", "limit": 5.0, "extra": {"a": 1}, "flag": True}])
+def test_arguments_that_fit_pass(given: dict[str, Any]) -> None:
+    assert check_arguments(schema_of(example), given, "example") == given
+
+
+@examples
+def test_what_does_not_fit_is_named(given: dict[str, Any], says: str) -> None:
+    refused(Invalid, check_arguments, schema_of(example), given, "example", says=re.escape(says))
+
+
+@dataclass
+class Book:
+    title: str
+    pages: int = 0
+    price: float | None = None
+
+
+TERMS = Terms(
+    filters={"long": lambda book: book.pages > 100}, lookups={"at": lambda memory, name: f"{name} at {memory}"}
+)
+SHELF = {"name": "sea", "books": [Book("Moby Dick", 600, 9.876), Book("Typhoon", 90)], "first": Book("Typhoon", 90)}
+
+
+@examples
+def test_a_map_selects_and_renames(text: str, made: dict[str, Any]) -> None:
+    terms = Terms(filters={**TERMS.filters, "fields": lambda book: {"title": book.title}}, lookups=TERMS.lookups)
+    assert mapped(text, SHELF, cast("Any", "home"), terms) == made
+
+
+def test_a_row_calls_its_verb_with_what_is_there_and_a_path_that_leads_nowhere_is_a_bug() -> None:
+    refused(KeyError, mapped, "author", SHELF, None, TERMS, says="author")
+
+    def write(_: None, *, title: str, pages: int = 1) -> Book:
+        return Book(title, pages)
+
+    row, memory = Row(write, "title=name, pages=count", "title, pages, name"), cast("Any", None)
+    assert row.run(memory, {"name": "Emma", "count": None}, TERMS) == {"title": "Emma", "pages": 1, "name": "Emma"}

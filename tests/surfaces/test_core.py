@@ -19,11 +19,10 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import PROGRESS, mark
 from tests.conftest import Time, keep, make_memory
-from tests.rows import each, missing, of_type
-from tests.surfaces.conftest import Tools
+from tests.rows import each, of_type
+from tests.surfaces.conftest import answer
 from tests.surfaces.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
@@ -34,11 +33,6 @@ SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as opened:
         yield begin(opened, implicit=True)
-
-
-@pytest.fixture
-def tools(memory: Memory) -> Tools:
-    return Tools(memory, surface)
 
 
 def test_the_surface_is_small_and_each_part_of_it_described() -> None:
@@ -60,37 +54,25 @@ def test_the_surface_is_small_and_each_part_of_it_described() -> None:
 
 
 @each("topic", ["", "confirm", "closing", "writing", "recall", *KINDS])
-def test_help_knows_every_topic(tools: Tools, topic: str) -> None:
-    assert len(tools("help", topic=topic)) > 20
+def test_help_knows_every_topic(memory: Memory, topic: str) -> None:
+    assert len(answer(surface, memory, "help", topic=topic)) > 20
 
 
-def test_no_answer_is_above_its_budget(memory: Memory, tools: Tools) -> None:
+def test_no_answer_is_above_its_budget(memory: Memory) -> None:
     text = " ".join(f"naïve – detail{number} in{number}side out{number}side " * 30 for number in range(2))
     ids = [keep(memory, f"Deploy note {n}: word{n * 7} {text}", kind="scar", fields=SCAR).id for n in range(6)]
     for budget in (50, 80, 200, 1_000):
-        assert tokens_of(tools("recall", query="deploy note detail", budget=budget)) <= budget
-        assert tokens_of(tools("read", ids=ids[:1], budget=budget)) <= budget
-        assert tokens_of(tools("read", ids=ids, budget=budget, level="history")) <= budget
-        assert tokens_of(tools("brief", plan="deploy note", form="full", budget=budget)) <= budget
+        assert tokens_of(answer(surface, memory, "recall", query="deploy note detail", budget=budget)) <= budget
+        assert tokens_of(answer(surface, memory, "read", ids=ids[:1], budget=budget)) <= budget
+        assert tokens_of(answer(surface, memory, "read", ids=ids, budget=budget, level="history")) <= budget
+        assert tokens_of(answer(surface, memory, "brief", plan="deploy note", form="full", budget=budget)) <= budget
 
 
-def test_lists_of_any_length_keep_to_their_budget(tools: Tools) -> None:
-    for number in range(120):
-        text = f"Thread {number} about topic {'abcdefghij'[number % 10] * 9} " + "word " * 20
-        tools("thread", action="open", text=text, force=True)
-    listed = tools("thread", action="list")
-    assert tokens_of(listed) <= 1_500
-    assert re.search(r"\(\d+ more: resolve or triage some\)", listed)
-    assert tokens_of(tools("session", action="show")) <= 1_500
-    assert tokens_of(tools("session", action="start")) <= 1_500
-    assert "Threads (120 open, showing 5)" in tools("session", action="refresh")
-
-
-def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory, tools: Tools) -> None:
+def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory) -> None:
     record = keep(memory, "\n".join(f"line {number} of the log" for number in range(400)))
     start, seen = 0, ""
     for _ in range(40):
-        part = tools("read", ids=[record.id], start=start, budget=400)
+        part = answer(surface, memory, "read", ids=[record.id], start=start, budget=400)
         assert part.count("</memory>") == 1
         seen += part.split("\n", 1)[1].split("\n</memory>")[0]
         found = re.search(r"read with start=(\d+)", part)
@@ -102,18 +84,6 @@ def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory, tools: Too
 
 def forced(memory: Memory, body: str) -> Record:
     return of_type(Written, write(memory, Draft(body=body), waivers=Waivers(duplicate=True))).record
-
-
-def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory, tools: Tools, time: Time) -> None:
-    forced(memory, "Access tokens are signed with RS256 by the gateway. Ask Noor for the key.")
-    time.pass_days(1)
-    forced(memory, "Access tokens are signed by the gateway with RS256. See the wiki.")
-    shown = tools("explore", view="duplicates")
-    assert missing(shown, "1 group of near-duplicates; nothing was changed.", ": See the wiki.") == []
-    (proposal,) = proposals(memory)["found"]
-    (other,) = (source.id for source in proposal.sources if source.id != proposal.base)
-    tools("revise", id=proposal.base, text=proposal.text, links=[f"supersedes:{other}"])
-    assert tools("explore", view="duplicates").startswith("No near-duplicates.")
 
 
 def test_lists_of_pairs_keep_to_their_budget(memory: Memory) -> None:
@@ -128,5 +98,5 @@ def test_lists_of_pairs_keep_to_their_budget(memory: Memory) -> None:
     memory.store.note(PROGRESS, json.dumps({"seq": memory.store.last_seq(), "by": "", "same": pairs}))
     mine_outputs(memory)
     for view in ("contradictions", "duplicates", "mined"):
-        shown = Tools(memory, surface)("explore", view=view, limit=100)
+        shown = answer(surface, memory, "explore", view=view, limit=100)
         assert 1_000 < tokens_of(shown) <= 1_500, (view, shown)

@@ -2,10 +2,12 @@
 
 What a verb takes as one value (a draft, a query, a revision) is written as its fields, and a record stands for its id. A verb
 after `!` must raise; the answer is the error with its name. A verb that returns a memory changes who acts from then on.
+A name that no verb has is a function of the engine, a policy or the model.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import pytest
@@ -18,7 +20,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from tests import scripts
 from tests.calls import called, functions_in, made, refusal_of
-from tests.conftest import Time
+from tests.conftest import Time, make_memory
 from tests.engine.test_store import everything
 from tests.engines import kept_bytes
 from tests.rows import of_type
@@ -55,10 +57,18 @@ class Script(scripts.Script):
     request: pytest.FixtureRequest
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
-        verb = keep if tool == "keep" else functions_in("holdfast.verbs")[tool]
+        function, first = (keep, (self.memory,)) if tool == "keep" else self.named(tool)
         if refused:
-            return refusal_of(verb, (self.memory,), arguments)
-        return self.go_on(called(verb, (self.memory,), arguments))
+            return refusal_of(function, first, arguments)
+        answer = self.go_on(called(function, first, arguments))
+        return list(answer) if isinstance(answer, Iterator) else answer
+
+    def named(self, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return the function of a name, with what it acts on."""
+        packages = ("verbs", "engine", "policy", "model")
+        function = next(found for package in packages if (found := functions_in(f"holdfast.{package}").get(name)))
+        acts_on = {"memory": (self.memory,), "store": (self.memory.store,)}
+        return function, acts_on.get(next(iter(signature(function).parameters)), ())
 
     def go_on(self, answer: Any) -> Any:
         """Act with the memory that an answer is, or begins with; return the answer, or its rest."""
@@ -67,6 +77,11 @@ class Script(scripts.Script):
         elif isinstance(answer, Memory):
             self.memory = answer
         return answer
+
+    def open_store(self, folder: str) -> None:
+        """Act on another store, with the same clock."""
+        self.go_on(make_memory(self.folder / folder, self.time))
+        self.request.addfinalizer(self.memory.close)
 
     steps: ClassVar = {
         **scripts.STEPS,
@@ -87,10 +102,14 @@ class Script(scripts.Script):
         ),
         "set": lambda script, given: script.go_on(replace(script.memory, **given)),
         "event": lambda script, given: script.memory.commit([script.memory.event(**given)]),
+        "unsent": lambda script, given: script.memory.event(**given),
+        "stored": lambda script, given: script.memory.store.commit(given["events"]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
         "note": lambda script, given: script.memory.store.note(given["setting"], given["value"]),
         "views": lambda script, _: everything(script.memory.store),
         "rebuild": lambda script, _: script.memory.store.rebuild(),
+        "store": lambda script, given: script.open_store(given["in"]),
+        "patch": lambda script, given: script.request.getfixturevalue("monkeypatch").setattr(given["of"], given["to"]),
         "disk": lambda script, _: kept_bytes(script.folder / "store").decode("latin-1").lower(),
     }
 

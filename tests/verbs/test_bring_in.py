@@ -1,7 +1,6 @@
 """Import from other systems, and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.engine.database import Database
-from holdfast.engine.store import open_store
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item
 from holdfast.model.record import Draft, Link
@@ -23,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from tests.calls import made
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history
+from tests.engines import DEFAULT
 from tests.importing import FIXTURES, SECRET, all_records, brought, items, journal_size
 from tests.rows import WHOLE, of_type, refused, sampled
 from tests.scripts import Step
@@ -61,7 +59,10 @@ STEPS: dict[str, Step] = {
 globals().update(scripts_in(__file__, **STEPS))
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+ON_ENGINES = [("claude-mem", "postgres"), *((name, DEFAULT) for name in FIXTURES)]
+
+
+@pytest.mark.parametrize(("name", "engine"), ON_ENGINES, indirect=["engine"])
 def test_a_rehearsal_writes_nothing_and_a_second_import_changes_nothing(
     memory: Memory, tmp_path: Path, name: str
 ) -> None:
@@ -114,17 +115,6 @@ def test_a_text_said_a_hundred_times_is_credited_a_hundred_times_but_shown_a_few
     kept = "\n".join(export(memory))
     assert (len(report.taken), len(report.merged), take(memory, *said).known) == (1, 99, 100)
     assert (all(f'"nth": {n}' in kept for n in range(100)), len(all_records(memory)["0"].extra["also"])) == (True, 20)
-
-
-def test_a_team_database_takes_it_in_too(database: Callable[[], Database], tmp_path: Path) -> None:
-    shared = make_memory(tmp_path, Time())
-    shared.store.close()
-    shared = replace(shared, store=open_store(database()))
-    report = brought(shared, "claude-mem", tmp_path)
-    size = journal_size(shared)
-    assert len(all_records(shared)) == len(report.taken)
-    assert brought(shared, "claude-mem", tmp_path).known == len(report.taken)
-    assert journal_size(shared) == size
 
 
 def test_a_text_too_long_for_one_record_becomes_several_that_hang_together(memory: Memory) -> None:

@@ -1,56 +1,32 @@
 """What erasing reaches beside the journal, on both engines, and by whatever way the erasure comes."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.engine.locks import turn
-from holdfast.engine.raw import outputs, trail, transcripts
-from holdfast.engine.raw.transcripts import Transcript
+from holdfast.engine.raw import trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
-from holdfast.engine.views import sessions
-from holdfast.model.errors import NotFound
-from holdfast.model.event import Actor
-from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.transcript import chunks, messages_in
-from holdfast.policy.erasing import MASK, Eraser, sentences_in
+from holdfast.policy.erasing import Eraser, sentences_in
 from holdfast.verbs.capture.prepare import prepare
-from holdfast.verbs.exchange.incoming import keep_events
 from holdfast.verbs.exchange.replicas import pull
-from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import erasing
-from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
+from holdfast.verbs.upkeep.erasing import erase, finish, unfinished
 from tests.conftest import keep
-from tests.engines import kept_bytes
-from tests.rows import each, examples, refused, some
+from tests.verbs.scripts import scripts_in
 
 MEMORY = {"config": {"starters": False}}
 TEXT = (
     'The heron gateway "must" never be\nrestarted by hand, since it forgets its leases and answers nobody for an hour.'
 )
-AT = "2026-01-10T09:15:30.250Z"
-
-
-def happened(text: str) -> HookEvent:
-    return HookEvent(id="1", at=AT, event="UserPromptSubmit", session="s1", client="claude-code", cwd="/x", text=text)
-
-
-def raw_material(memory: Memory) -> None:
-    store = memory.store
-    trail.add(store, [happened(f"Well: {TEXT} So do it.")])
-    project = memory.store.project_number(memory.project, make=True)
-    outputs.add(store, project=project, session="s1", at=AT, body=f"I will. {' '.join(TEXT.split())}")
-    body = json.dumps({"role": "user", "content": f"Mind: {TEXT} Now go."}) + "\n"
-    kept = Transcript(session="s1", project=project, format="json", saved_at=AT, tokens=9, body=body)
-    transcripts.save(store, kept, chunks(messages_in(body, "json")))
+PROMPT: dict[str, Any] = {"id": "1", "at": "2026-01-10T09:15:30.250Z", "event": "UserPromptSubmit", "session": "s1"}
 
 
 def prepared(memory: Memory, name: str) -> Path:
@@ -59,74 +35,15 @@ def prepared(memory: Memory, name: str) -> Path:
     return file
 
 
-def derived(memory: Memory, body: str) -> str:
-    event = draft_event(memory, Draft(body=body, kind="observation", title=body[:90]))
-    memory.commit([replace(event, by=Actor(kind="rule", name="hook", session="s1"))])
-    return event.about
-
-
-def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(memory: Memory, tmp_path: Path) -> None:
-    record = keep(memory, TEXT)
-    raw_material(memory)
-    observed = derived(memory, f"Asked to mind this: {TEXT} Tests pass.")
-    started = memory.event("started", "s1", data={"project": memory.project, "title": f"Mind: {TEXT}"[:120]})
-    memory.commit([started])
-    done = erase(memory, record.id)
-    assert done.reached == {
-        "entry of the trail": 1, "logged output": 1, "transcript": 1, "memory that quoted it": 1,
-    }  # fmt: skip
-    assert b"heron" not in kept_bytes(tmp_path / "store").lower()
-    assert trail.of_session(memory.store, "s1")[0].text == f"Well: {MASK} So do it."
-    kept = some(transcripts.get(memory.store, "s1"))
-    assert messages_in(kept.body, "json") == [f"user: Mind: {MASK} Now go."]
-    assert find(memory, observed).record.body == f"Asked to mind this: {MASK} Tests pass."
-    session = some(sessions.of(memory.store, "s1"))
-    assert session.title == f"Mind: {MASK}"
-
-
-def test_a_memory_of_a_person_that_says_the_same_is_named_and_left(memory: Memory) -> None:
-    record = keep(memory, TEXT)
-    other = keep(memory, f"Quoted from the handbook of the platform team, chapter nine: {TEXT}", kind="reference")
-    assert erase(memory, record.id).said_by == (other.id,)
-    assert find(memory, other.id).record == other
-    again = erase(memory, record.id)
-    assert (again.ids, again.reached) == ((record.id,), {})
-    refused(NotFound, erase, memory, "01HZZZZZZZZZZZZZZZZZZZZZZZ")
-
-
-@examples
-def test_ordinary_phrases_and_short_texts_are_no_text_of_an_erased_memory(memory: Memory, body: str, said: str) -> None:
-    record = keep(memory, body)
-    trail.add(memory.store, [replace(happened(said), id=record.id)])
-    erase(memory, record.id)
-    assert trail.of_session(memory.store, "s1")[-1].text == said
-
-
-@each(
-    ("written", "masked"),
-    [
-        (TEXT, MASK),
-        (TEXT.replace("\n", "   \n\t"), MASK),
-        (json.dumps(TEXT)[1:-1], MASK),
-        (json.dumps(json.dumps({"a": TEXT}))[1:-1], f'{{\\"a\\": \\"{MASK}\\"}}'),
-        (f"{TEXT[:70]}…", f"{MASK}…"),
-        (f"…{TEXT[-70:]}", f"…{MASK}"),
-    ],
+globals().update(
+    scripts_in(
+        __file__,
+        prepare=lambda script, given: prepared(script.memory, given["name"]),
+        prompted=lambda script, given: trail.add(script.memory.store, [HookEvent(**PROMPT | given)]),
+        masked=lambda _, given: Eraser(sentences_in([{"body": TEXT}])).masked(given["of"]),
+        unfinished=lambda script, _: unfinished(script.memory.store.folder),
+    )
 )
-def test_a_text_is_found_however_it_is_wrapped_escaped_or_cut_short(written: str, masked: str) -> None:
-    eraser = Eraser(sentences_in([{"body": TEXT}]))
-    assert eraser.masked(f"Before: {written} That was all.") == f"Before: {masked} That was all."
-
-
-def test_an_erasure_that_arrives_reaches_prepared_files_of_every_worktree(memory: Memory) -> None:
-    record = keep(memory, TEXT, kind="decision")
-    keep(memory, "Orders live in PostgreSQL.", kind="decision")
-    files = [prepared(memory, name) for name in ("one", "two")]
-    assert all("heron" in file.read_text() for file in files)
-    theirs = memory.event("erased", record.id, after=record.head)
-    keep_events(memory, [theirs])
-    assert not any(file.exists() for file in files)
-    assert "heron" not in prepared(memory, "one").read_text()
 
 
 @contextmanager
@@ -188,54 +105,19 @@ def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_la
     assert unfinished(memory.store.folder) == {}
 
 
-def test_what_was_cut_short_is_finished_by_whoever_comes_next(memory: Memory, tmp_path: Path) -> None:
-    record = keep(memory, TEXT, kind="decision")
-    raw_material(memory)
-    file = prepared(memory, "one")
-    events = [memory.event("erased", record.id, after=record.head)]
-    erasing.note_remains(memory.store, events)  # of an erasure that never happened
-    assert (finish(memory), unfinished(memory.store.folder)) == (erasing.Erased(), {})
-    assert find(memory, record.id).record.body == TEXT
-    assert TEXT in trail.of_session(memory.store, "s1")[0].text
-    erasing.note_remains(memory.store, events)
-    memory.store.commit(events)  # and here it was killed
-    assert list(unfinished(memory.store.folder)) == [record.id]
-    finish(memory)
-    assert (file.exists(), unfinished(memory.store.folder)) == (False, {})
-    assert b"heron" not in kept_bytes(tmp_path / "store").lower()
-
-
-def test_the_worker_drops_what_names_a_memory_that_was_erased_on_another_machine(memory: Memory) -> None:
-    record = keep(memory, TEXT, kind="decision")
-    stays, goes = prepared(memory, "stays"), prepared(memory, "goes")
-    stays.write_text(stays.read_text().replace(record.id, "").replace("heron", ""))
-    memory.store.commit([memory.event("erased", record.id, after=record.head)])
-    assert forget_prepared(memory) == 1
-    assert (stays.exists(), goes.exists()) == (True, False)
-
-
-def test_the_copy_of_a_teams_database_is_swept_with_it(memory: Memory, tmp_path: Path) -> None:
-    record = keep(memory, TEXT)
-    copy = open_store(SQLite(tmp_path / "store" / "team.db"))
+def test_databases_beside_it_are_swept_or_named_and_what_is_no_store_is_left(memory: Memory, tmp_path: Path) -> None:
+    record, folder = keep(memory, TEXT), tmp_path / "store"
+    copy = open_store(SQLite(folder / "team.db"))
     pull(copy, memory.store, memory.project, "ada")
-    trail.add(copy, [happened(TEXT)])
+    trail.add(copy, [HookEvent(**PROMPT, text=TEXT)])
     copy.close()
-    assert b"heron" in (tmp_path / "store" / "team.db").read_bytes().lower()
-    erase(memory, record.id)
-    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").glob("team.db*"))
-    assert b"heron" not in on_disk.lower()
-
-
-def test_a_sibling_that_cannot_be_opened_is_named_and_one_that_is_no_store_is_left(
-    memory: Memory, tmp_path: Path
-) -> None:
-    record = keep(memory, TEXT)
-    folder = tmp_path / "store"
+    assert b"heron" in (folder / "team.db").read_bytes().lower()
     (folder / "empty.db").touch()
     (folder / "notes.db").write_text("not a database, but about the heron gateway")
-    newer = open_store(SQLite(folder / "team.db"))
+    newer = open_store(SQLite(folder / "newer.db"))
     newer.note("schema", "999")
     newer.close()
     done = erase(memory, record.id)
-    assert [one for one in done.not_reached if "team.db" in one] != []
+    assert b"heron" not in b"".join(path.read_bytes() for path in folder.glob("team.db*")).lower()
+    assert ([one for one in done.not_reached if "newer.db" in one] != [], len(done.not_reached)) == (True, 2)
     assert (folder / "empty.db").read_bytes() == b""

@@ -1,6 +1,5 @@
 """Everything that waits for a person: each choice of each sort settles its item, and undo brings it back."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,12 +54,12 @@ def mined(memory: Memory, _: Path, __: Time) -> None:
     mine_outputs(memory)
 
 
-def suggested(memory: Memory, _: Path, __: Time) -> Record:
+def suggestion(memory: Memory, _: Path, __: Time) -> Record:
     draft = Draft(body="Load-test the limiter", kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
     return memory.commit([draft_event(memory, draft, pending=True)])[0].record
 
 
-def sent(memory: Memory, folder: Path, time: Time) -> Record:
+def quarantined(memory: Memory, folder: Path, time: Time) -> Record:
     """Import a memory of another store into quarantine."""
     with make_memory(folder / "theirs", time, actor=Actor(kind="user", name="mira")) as other:
         theirs = keep(other, "Payments run in the eu-west region.", visibility="team")
@@ -68,14 +67,14 @@ def sent(memory: Memory, folder: Path, time: Time) -> Record:
     return theirs
 
 
-def contradicting(memory: Memory, _: Path, time: Time) -> None:
+def contradiction(memory: Memory, _: Path, time: Time) -> None:
     keep(memory, "The rate limit is 100 requests per minute.")
     time.pass_days(1)
     keep(memory, "The rate limit is 500 requests per minute.")
     compare(memory)
 
 
-def repeated(memory: Memory, _: Path, time: Time) -> None:
+def duplicate(memory: Memory, _: Path, time: Time) -> None:
     keep(memory, "Run the backend tests with uv run pytest before every push.")
     time.pass_days(1)
     again = Draft(body="Run the backend tests with uv run pytest before each push.")
@@ -108,7 +107,7 @@ def overwritten(memory: Memory, _: Path, __: Time) -> None:
     memory.commit([memory.event("revised", record.id, data=data, after=first.head)])
 
 
-def misspelled(memory: Memory, _: Path, __: Time) -> None:
+def scope(memory: Memory, _: Path, __: Time) -> None:
     for number, scope in enumerate(("tools:deploy", "tools:deploy", "tools:deploy", "tools:deplyo")):
         keep(memory, f"Deploys need step {number} of the checklist, see page {number}.", scopes=(scope,))
 
@@ -118,21 +117,9 @@ def unused(memory: Memory, _: Path, time: Time) -> None:
     time.pass_days(40)
 
 
-SETUPS: dict[str, tuple[Callable[[Memory, Path, Time], object], str]] = {
-    "pending": (pending, "pending"),
-    "mined": (mined, "mined"),
-    "suggestion": (suggested, "suggestion"),
-    "quarantined": (sent, "quarantined"),
-    "contradiction": (contradicting, "contradiction"),
-    "duplicate": (repeated, "duplicate"),
-    "doubted": (doubted, "doubted"),
-    "a changed value": (stale, "stale"),
-    "a missing file": (gone, "stale"),
-    "overwritten": (overwritten, "overwritten"),
-    "scope": (misspelled, "scope"),
-    "unchecked": (unused, "unchecked"),
-    "unused": (unused, "unused"),
-}
+# Each leaves one item of the sort that it is named for.
+SETUPS = (pending, mined, suggestion, quarantined, contradiction, duplicate, doubted, stale, overwritten, scope, unused)
+TRIED = {**{setup.__name__: setup for setup in SETUPS}, "stale: the file is gone": gone, "unchecked": unused}
 # The state of the item's record after each choice; other choices leave it active.
 AFTER = {
     **dict.fromkeys((("pending", "reject"), ("mined", "reject"), ("quarantined", "reject")), "retired"),
@@ -150,9 +137,9 @@ def waiting_of(memory: Memory, sort: str) -> list[Item]:
     return [item for item in waiting_items(memory, sorts=[sort]) if item.sort == sort]
 
 
-@pytest.mark.parametrize("name", SETUPS)
+@pytest.mark.parametrize("name", TRIED)
 def test_each_choice_settles_its_item_and_can_be_undone(memory: Memory, tmp_path: Path, time: Time, name: str) -> None:
-    setup, sort = SETUPS[name]
+    setup, sort = TRIED[name], name.partition(":")[0]
     if sort == "stale":  # for the folder the store is in, so that cited code is here
         memory = replace(memory, config=replace(memory.config, project=""))
     setup(memory, tmp_path, time)
@@ -175,14 +162,14 @@ def test_each_choice_settles_its_item_and_can_be_undone(memory: Memory, tmp_path
 
 
 def test_every_sort_is_tried(memory: Memory) -> None:
-    assert {sort for _, sort in SETUPS.values()} == set(SORTS)
+    assert {name.partition(":")[0] for name in TRIED} == set(SORTS)
     keep(memory, "The API allows 60 requests a minute.")
     assert waiting_items(memory) == []
 
 
 def test_ids_and_addresses_are_decided_without_a_list(memory: Memory, tmp_path: Path, time: Time) -> None:
-    first, topic = pending(memory, tmp_path, time), suggested(memory, tmp_path, time)
-    theirs = sent(memory, tmp_path, time)
+    first, topic = pending(memory, tmp_path, time), suggestion(memory, tmp_path, time)
+    theirs = quarantined(memory, tmp_path, time)
     decided = {first.id: "approve", topic.id: "approve", theirs.id: "approve", "stranger@example.org": "reject"}
     messages = [decide_by_name(memory, name, choice, Given())[1].message for name, choice in decided.items()]
     expected = ["Approved", "Opened as a thread", "Accepted", "Rejected"]
@@ -196,7 +183,7 @@ def test_everything_of_some_sorts_is_decided_at_once(
     tmp_path: Path, time: Time, choice: str, states: list[str]
 ) -> None:
     with make_memory(tmp_path / choice, time) as memory:
-        waiting = [make(memory, tmp_path / choice, time) for make in (pending, suggested, sent)]
+        waiting = [make(memory, tmp_path / choice, time) for make in (pending, suggestion, quarantined)]
         assert [item.sort for item in waiting_items(memory, sorts=["suggestion"])] == ["suggestion"]
         assert len(waiting_items(memory, limit=1)) == 3
         refused(Invalid, waiting_items, memory, sorts=["nonsense"])

@@ -20,7 +20,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from tests.conftest import Time, at_once, keep, make_memory, recorded
-from tests.rows import each
+from tests.rows import each, of_type
 from tests.verbs.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
@@ -82,38 +82,28 @@ def test_a_long_text_is_found_by_any_of_its_passages(meaning: Memory) -> None:
     assert len(recall(meaning, Query(text="car")).hits) == 1
 
 
-def test_a_broken_embedder_leaves_search_by_words(meaning: Memory) -> None:
+def test_an_embedder_that_breaks_is_another_or_is_newer_is_noticed_and_vectors_are_never_mixed(meaning: Memory) -> None:
+    embedder = of_type(Topics, meaning.embedder)
     keep(meaning, "The automobile is in the garage.")
-    assert isinstance(meaning.embedder, Topics)
-    meaning.embedder.broken = True
+    embedder.broken = True
     found = recall(meaning, Query(text="garage automobile"))
     assert (titles(found), found.search) == (["The automobile is in the garage."], "words")
     assert found.notes == ("Searched by words only: It is broken. `holdfast doctor` checks it.",)
-
-
-def test_another_embedder_is_noticed_and_its_vectors_never_mixed(meaning: Memory) -> None:
-    keep(meaning, "The automobile is in the garage.")
+    embedder.broken = False
     catch_up(meaning)
-    assert isinstance(meaning.embedder, Topics)
-    meaning.embedder.name = "other"
+    embedder.name = "other"
     found = recall(meaning, Query(text="car garage"))
-    assert found.search == "words"
-    assert "holdfast store rebuild vectors" in found.notes[0]
+    assert (found.search, "holdfast store rebuild vectors" in found.notes[0]) == ("words", True)
     assert rebuild_vectors(meaning, lambda _: None) == 1
     assert recall(meaning, Query(text="car")).search == "hybrid"
-
-
-def test_a_newer_version_of_the_embedder_searches_the_old_vectors_until_they_are_made_again(meaning: Memory) -> None:
-    keep(meaning, "The automobile is in the garage.")
-    catch_up(meaning)
-    assert isinstance(meaning.embedder, Topics)
-    meaning.embedder.name, meaning.embedder.earlier = "topics-2", ("topics",)
+    # A newer version searches the old vectors until they are made again.
+    embedder.name, embedder.earlier, embedder.embedded = "other-2", ("other",), []
     assert recall(meaning, Query(text="car")).search == "hybrid"
     assert (catch_up(meaning, stop=lambda: True), vectors.lag(meaning.store)) == (0, 1)
     found = recall(meaning, Query(text="car"))
     assert (len(found.hits), found.search, found.lagging) == (1, "hybrid", 0)
     assert (catch_up(meaning), catch_up(meaning)) == (1, 0)
-    assert len(meaning.embedder.embedded) == 4  # the text twice, the question twice
+    assert embedder.embedded == ["car", "car", "The automobile is in the garage."]
 
 
 def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Path, time: Time) -> None:
@@ -126,14 +116,14 @@ def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Pat
 
 
 def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    assert isinstance(meaning.embedder, Topics)
-    meaning.embedder.broken = True
+    embedder = of_type(Topics, meaning.embedder)
+    embedder.broken = True
     with keeping_up(meaning) as idle:
         assert idle.wait(5)
         keep(meaning, "The automobile is in the garage.")
         while "It is broken." not in caplog.text:
             assert idle.wait(5)
-        meaning.embedder.broken = False
+        embedder.broken = False
         keep(meaning, "A loaf is on the table.")
         while vectors.lag(meaning.store):
             assert idle.wait(5)
