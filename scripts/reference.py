@@ -57,8 +57,6 @@ def configuration() -> list[str]:
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
-        "An unknown name or an impossible value is an error that names its place and the nearest name that exists.",
-        "",
         "## Settings",
         "",
         "With their defaults; without one a setting is empty.",
