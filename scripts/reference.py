@@ -57,8 +57,6 @@ def configuration() -> list[str]:
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
-        "An unknown name or an impossible value is an error that names its place and the nearest name that exists.",
-        "",
         "## Settings",
         "",
         "With their defaults; without one a setting is empty.",
@@ -82,7 +80,7 @@ def command_line() -> list[str]:
     lines = [
         "# Command line",
         "",
-        "`holdfast COMMAND --help` prints the same, with the meaning of every option and examples.",
+        "`holdfast COMMAND --help` prints the same, with every option's meaning and examples.",
         "",
     ]
     lines += [
@@ -159,19 +157,15 @@ def _command(
     """Describe a command: an everyday one with the meaning of options that none `described` before, another in a line."""
     usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS)])
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
-    examples, is_group = _examples(command), isinstance(command, click.Group)
+    is_group = isinstance(command, click.Group)
     if described is None and (" " in path or not is_group):
         names = ", ".join(f"`{re.sub(' [A-Z=|]+$', '', name)}`" for name, _ in options)
-        telling = [
-            line for line in examples if line.startswith(f"holdfast {path} ") and line.count(" -") + line.count('"') > 1
-        ]
-        shown = f" E.g. `{max(telling, key=len)}`" if telling else ""
-        yield f"- **{_prosaic(usage)}**: {prose[0]}{f' {names}.' if names else ''}{shown}"
+        yield f"- **{_prosaic(usage)}**: {prose[0]}{f' {names}.' if names else ''}"
         return
     yield from ("", f"### {_prosaic(usage)}", "", *(prose if described is not None else prose[:2]))
     if described is None:
         return
-    if examples != [f"holdfast {path}"]:
+    if (examples := _examples(command)) != [f"holdfast {path}"]:
         yield from ("```sh", *examples, "```", "")
     yield from (f"- `{name}`: {_prosaic(text)}" for name, text in options if (name, text) not in described)
     for other in dict.fromkeys(described[one] for one in options if one in described):

@@ -16,6 +16,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.files import open_regular, read_regular
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import TooDeep, parse_json
+from holdfast.model.text import counted
 
 Entry = tuple[str, Row]  # its place in the file, its content
 LONGEST_FRONT = 64_000
@@ -196,7 +197,7 @@ class Tables:
                 continue
             with suppress(sqlite3.Error):  # a table of an extension that is not loaded, such as an index of vectors
                 if count := self.connection.execute(f'select count(*) from "{table}"').fetchone()[0]:
-                    left = f"{count} rows are left out: {why.get(table, 'it contains no memories')}"
+                    left = f"{counted(count, 'row')} left out: {why.get(table, 'it contains no memories')}"
                     yield Remark(f"{self.name} {table}", left)
 
     def insert(self, table: str, row: Row) -> int | None:

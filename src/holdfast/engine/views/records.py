@@ -237,7 +237,7 @@ def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str
 
 
 def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[str, str, int]]:
-    """Count the records that match a filter by two columns, in their order: MINUTE, "kind" or "source"."""
+    """Count the records that match a filter by two columns, in their order: MINUTE, "kind", "source" or the project of its number."""
     where, params = _where(chosen)
     sql = f"select {one} as one, {other} as other, count(*) from records where {where} group by one, other order by one, other"
     return [(row[0], row[1], int(row[2])) for row in store.db.query(sql, params)]

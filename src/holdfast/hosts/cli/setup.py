@@ -227,9 +227,13 @@ def _set_up(
         _show_plan(unhooked, here.machine, asked)
         if asked.proceeds(unhooked, "Remove these hooks?"):
             here = replace(here, manifest=apply(unhooked, here.manifest, here.store))
+        elif not asked.dry_run:
+            unhooked = []
     wants = [*replaced, *table.wanted(choices, here.machine, here.made)]
     plan = planned(wants, choices, here.manifest, here.machine.project)
-    _show_plan(plan, here.machine, asked, [client.name for client in choices.clients])
+    shown = {client for change in unhooked for client, *_ in change.entries}
+    shown -= {client for change in plan for client, *_ in change.entries}
+    _show_plan(plan, here.machine, asked, [client.name for client in choices.clients if client.name not in shown])
     will_change = any(change.changes for change in plan)
     done = bool(choices.clients) and (asked.proceeds(plan) if will_change else not asked.dry_run)
     if done:
@@ -240,7 +244,8 @@ def _set_up(
         entry = snippet([Entry(path=("mcpServers", NAME), value=table.stdio(here.made))])
         added = (name for change in plan for name, *what in change.entries if what == ["added", "permission"])
         page("set_up", choices, here, plan, entry, granted=[BY_NAME[name].title for name in added], clients=table)()
-    _conclude(plan, done=done)
+    is_partly = bool(unhooked) and not done and not asked.dry_run  # hooks were removed, and no more was wanted
+    _conclude(unhooked if is_partly else [*unhooked, *plan], done=done or is_partly)
     if done and will_change and not wants_json():
         names = ", ".join(client.title for client in choices.clients)
         say(f"\nNext: start a new session in {names}.")
@@ -299,7 +304,7 @@ def _show_diffs(plan: Sequence[Planned]) -> None:
 
 def _conclude(plan: Sequence[Planned], *, done: bool, **more: object) -> None:
     """Print the result; a file that was left alone exits with code 4."""
-    changed = [str(change.path) for change in plan if change.changes]
+    changed = list(dict.fromkeys(str(change.path) for change in plan if change.changes))
     left = [{"path": str(skipped.path), "why": skipped.why} for change in plan for skipped in change.left_alone]
     if wants_json():
         counts = Counter(entry for one in plan for entry in one.entries)

@@ -279,7 +279,7 @@ def import_command(
 
     def draw() -> None:
         page("imported", report, **shown)()
-        if report.taken and memory.store.folder:
+        if report.taken and memory.store.folder and not dry_run:
             from holdfast.hosts.cli.setup import say_next  # only after an import
 
             say_next(memory.store.folder)

@@ -62,7 +62,9 @@ def status(memory: Memory) -> Report:
         "everywhere": counted_in(),
         "pending": counted_in(states=("pending",)),
         "retired": counted_in(states=("retired",)),
-        "projects": len([name for name, count in store.projects().items() if name and count]),
+        "projects": len(
+            {number for number, *_ in records.tallied(store, records.Filter(), "number >> 32", "kind") if number}
+        ),
         "events": store.counted(),
         "bytes": store.db.size,
         "embedder": memory.embedder.name if memory.embedder else "none",
