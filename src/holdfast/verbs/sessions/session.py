@@ -236,12 +236,21 @@ def only_open(memory: Memory) -> Session:
     return own[0]
 
 
-def list_sessions(memory: Memory, *, everywhere: bool = False, limit: int = 20, **chosen: Any) -> list[Session]:
-    """Return sessions, latest first: those of one agent, that have not ended, or that began between two instants.
-
-    They are `chosen` as by `engine/views/sessions.py::page`: by offset, since, until, agent and only_open.
-    """
-    return sessions.page(memory.store, None if everywhere else memory.project, limit=limit, **chosen)
+def list_sessions(
+    memory: Memory,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    everywhere: bool = False,
+    since: str = "",
+    until: str = "~",
+    agent: str = "",
+    only_open: bool = False,
+) -> list[Session]:
+    """Return sessions, latest first: those of one agent, that have not ended, or that began between two instants."""
+    chosen = {"since": since, "until": until, "agent": agent}
+    project = None if everywhere else memory.project
+    return sessions.page(memory.store, project, limit=limit, offset=offset, only_open=only_open, **chosen)
 
 
 def session_agents(memory: Memory, *, everywhere: bool = False) -> list[str]:
