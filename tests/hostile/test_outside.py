@@ -36,11 +36,11 @@ from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from tests import engines
-from tests.conftest import Time, keep, make_memory, new_folder
+from tests.conftest import Time, contents, keep, make_memory, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
 from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
-from tests.soak.checks import contents
+
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (

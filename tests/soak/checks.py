@@ -17,11 +17,12 @@ from typing import Any
 from holdfast.compose import LOCK
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import Store, open_store
 from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
+from tests.conftest import contents
 from tests.hosts.running import processes
 
 PROJECT = "example.org/acme/shop"
@@ -123,12 +124,6 @@ def _once(texts: list[str], lines: list[dict[str, Any]], word: str, name: str) -
     kept = [text[: max(map(len, taken), default=0)] for text in texts]
     lost, twice = set(taken) - set(kept), len(kept) - len(set(kept))
     return Finding(name, bool(taken) and not lost and not twice, f"{len(taken)} taken, {len(lost)} lost, {twice} twice")
-
-
-def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """Give what every view holds."""
-    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors", "unembedded")]
-    return {table: sorted(map(tuple, store.db.query(f"select * from {table}")), key=repr) for table in tables}
 
 
 def _replay(store: Store) -> Finding:
