@@ -16,6 +16,7 @@ from tests.conftest import ran
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
+from tests.rows import of_type
 
 REMOTE = "git@github.com:me/foo.git"
 ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
@@ -50,6 +51,7 @@ class Tools:
     surface: str
     folder: Path
     environment: dict[str, str]
+    command: str = ""
     peer: Peer = field(init=False)
     greeting: dict[str, Any] = field(init=False)
 
@@ -57,7 +59,8 @@ class Tools:
         self.start()
 
     def start(self) -> None:
-        self.peer = Peer(self.environment, self.folder, ("-m", "holdfast", "mcp", "--surface", self.surface))
+        words = self.command or f"mcp --surface {self.surface}"
+        self.peer = Peer(self.environment, self.folder, ("-m", "holdfast", *words.split()))
         self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
 
     def text(self, name: str, **arguments: Any) -> str:
@@ -100,18 +103,17 @@ class Place:
     folder: Path
     home: Path
     environment: dict[str, str]
-    opened: list[Tools] = field(default_factory=list)
+    opened: list[Any] = field(default_factory=list)  # what is closed at the end
 
     @property
     def alone(self) -> dict[str, str]:
         """The environment for programs that are not ours."""
         return {name: value for name, value in self.environment.items() if name != "PYTHONPATH"}
 
-    def tools(self, surface: str, folder: Path | None = None) -> Tools:
+    def tools(self, surface: str, folder: Path | None = None, command: str = "") -> Tools:
         """Start a server in the repository, or in another folder."""
-        tools = Tools(surface, folder or self.folder, dict(self.environment))
-        self.opened.append(tools)
-        return tools
+        self.opened.append(Tools(surface, folder or self.folder, dict(self.environment), command))
+        return of_type(Tools, self.opened[-1])
 
     def run(
         self, line: str, *, stdin: str = "", folder: Path | None = None, code: int | None = 0
@@ -151,10 +153,17 @@ class Place:
         self.git("remote", "add", "origin", f"git@github.com:me/{name}.git", folder=folder)
         return str(folder)
 
+    @property
+    def store(self) -> Path:
+        return Path(self.environment["HOLDFAST_HOME"])
+
     def stored(self) -> str:
         """Return every byte of the store's folder, a character each."""
-        files = [path for path in Path(self.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()]
-        return "".join(path.read_bytes().decode("latin-1") for path in files)
+        return "".join(path.read_bytes().decode("latin-1") for path in self.store.rglob("*") if path.is_file())
+
+    def settings(self) -> list[Path]:
+        """Return the files of settings and instructions below the home."""
+        return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
 
     def git(self, *words: str, folder: Path | None = None) -> str:
         return git(folder or self.folder, *words, environment=self.environment)

@@ -41,7 +41,6 @@ from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
 from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
 
-
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (
     "text query ids id kind action reason fields scopes tags limit budget title note verdict items at project".split()

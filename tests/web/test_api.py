@@ -88,25 +88,6 @@ def test_recall_says_why_and_how_fresh(site: Site) -> None:
     assert found["search"] == "words"
 
 
-def test_the_rows_of_claude_mem_are_there_with_citations_that_stay(site: Site) -> None:
-    record = fill(site.memory)
-    number = get(site.memory, record).number
-    rows = ask(site, "/api/search?query=refunds+ledger&limit=5")["observations"]
-    assert record in {row["ref"] for row in rows}
-    page = ask(site, "/api/observations?limit=2")
-    assert (len(page["items"]), page["hasMore"]) == (2, True)
-    by_number, by_id = ask(site, f"/api/observation/{number}"), ask(site, f"/api/observation/{record}")
-    assert by_number == by_id
-    assert by_id["url"] == f"/r/{record}"
-    assert site.browser.get(by_id["url"]).status_code == 200
-    around = ask(site, f"/api/timeline?anchor={number}&depth_before=2&depth_after=2")
-    assert around["anchor"] == number & 0xFFFF_FFFF  # the small number of the project
-    assert ask(site, "/api/stats")["database"]["observations"] == 5
-    text = site.browser.get("/api/context/inject", params={"project": "shop"}).text
-    assert "ledger" in text
-    ask(site, "/api/observation/999999999", 404)
-
-
 def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None:
     for path in (
         "/api/recall?q=x&limit=0",
