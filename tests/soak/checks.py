@@ -23,18 +23,12 @@ from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
 from tests.conftest import contents
+from tests.engines import release
 from tests.hosts.running import processes
 
 PROJECT = "example.org/acme/shop"
 GROWTH = 1.25  # times what a process had after a quarter of the time
 SLACK = 12_000  # kilobytes: caches that fill once
-NEWER = """
-from holdfast.engine.views import records, words
-for view in (records.records, words.words):
-    view.version += 1
-from holdfast.hosts.cli.entry import main
-main()
-"""
 
 
 @dataclass(frozen=True)
@@ -187,7 +181,7 @@ def _newer(home: Path) -> Finding:
         subprocess.run(
             [sys.executable, *start, "status", "--json"], env=environment, capture_output=True, text=True, check=False
         )
-        for start in (("-c", NEWER), ("-m", "holdfast"))
+        for start in (("-c", release(1)), ("-m", "holdfast"))
     )
     events = json.loads(newer.stdout)["events"] if newer.returncode == 0 else newer.stderr[-300:]
     return Finding(
