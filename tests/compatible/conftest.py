@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ran
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import preloaded
+from tests.hosts.running import injected, preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 from tests.rows import of_type
 
@@ -115,35 +115,26 @@ class Place:
         self.opened.append(Tools(surface, folder or self.folder, dict(self.environment), command))
         return of_type(Tools, self.opened[-1])
 
-    def run(
-        self, line: str, *, stdin: str = "", folder: Path | None = None, code: int | None = 0
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, line: str, *, folder: Path | None = None, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run `holdfast` with the words of a line."""
-        done = preloaded(shlex.split(line), folder or self.folder, self.environment, stdin.encode())
+        done = preloaded(shlex.split(line), folder or self.folder, self.environment)
         assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
-
-    def json(self, line: str, *, stdin: str = "", folder: Path | None = None) -> Any:
-        return json.loads(self.run(line, stdin=stdin, folder=folder).stdout)
 
     def hook(self, event: str, **payload: Any) -> str:
         """Run the hook that `init` wrote for Claude Code, as Claude Code does; return what it injects."""
         file = next(path for path in (self.home, self.folder) if (path / ".claude" / "settings.json").exists())
         listed = json.loads((file / ".claude" / "settings.json").read_text()).get("hooks", {}).get(event, [])
-        given = {"session_id": "s-1", "cwd": str(self.folder), "hook_event_name": event, **payload}
-        said = [self._run(shlex.split(one["command"]), json.dumps(given)) for group in listed for one in group["hooks"]]
-        assert all(done.returncode == 0 for done in said)
-        answers = [json.loads(done.stdout)["hookSpecificOutput"] for done in said if done.stdout]
-        return "\n".join(answer.get("additionalContext", "") for answer in answers)
+        given = json.dumps({"session_id": "s-1", "cwd": str(self.folder), "hook_event_name": event, **payload})
+        commands = [shlex.split(one["command"]) for group in listed for one in group["hooks"]]
+        said = [ran(words, self.folder, check=True, env=self.environment, input=given).stdout for words in commands]
+        return "\n".join(injected(json.loads(text)) for text in said if text)
 
     def work(self, options: str = "") -> None:
         """Process what hooks stored, as the worker does; one that a hook started may be at it first."""
         for _ in range(200):
             if "holds the lock" not in self.run(f"{options} work", code=None).stdout:
                 return
-
-    def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return ran(words, folder or self.folder, env=self.environment, input=stdin)
 
     def repository(self, name: str) -> str:
         """Make another repository of the same user, and return its folder."""
@@ -206,10 +197,3 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield made
     for tools in made.opened:
         tools.close()
-
-
-@pytest.fixture
-def ask(place: Place, request: pytest.FixtureRequest) -> Tools:
-    """Give a client of the surface that the module is about."""
-    system = request.module.__name__.rpartition(".test_")[2]
-    return place.tools(system.replace("_", "-"))
