@@ -20,7 +20,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders import local
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
 from holdfast.model.config import Config
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, instant
@@ -112,6 +112,11 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def time() -> Time:
     return Time()
+
+
+@pytest.fixture
+def clock(time: Time) -> Clock:
+    return Clock(time)
 
 
 @pytest.fixture(autouse=True)
@@ -228,3 +233,9 @@ def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:
     return Event(
         id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data}
     )
+
+
+def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of every view but words and vectors."""
+    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors")]
+    return {table: sorted(map(tuple, store.db.query(f"select * from {table}")), key=repr) for table in tables}

@@ -19,7 +19,6 @@
 
 import ast
 import io
-import json
 import os
 import re
 import shlex
@@ -38,6 +37,7 @@ import pytest
 from holdfast.hosts.cli.main import _run as command_line
 from tests.conftest import new_file, ran
 from tests.hosts.running import script_command
+from tests.hosts.test_mcp import Peer, text_of
 
 ROOT = Path(__file__).parents[1]
 LONGEST = 120  # seconds that a command which is to be interrupted may run
@@ -151,14 +151,11 @@ class World:
     def _call_tools(self, block: Block) -> None:
         seat = self._seat("you")
         client = {"name": block.note("agent"), "version": "1"}
-        start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-        with subprocess.Popen(
-            ["holdfast", "mcp"], cwd=seat.place, env=seat.variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as server:
-            _ask(server, "initialize", start)
-            for call, name, arguments, promised in _calls(block.text):
-                result = _ask(server, "tools/call", {"name": name, "arguments": arguments})
-                self._compare(call, promised, f"{result['content'][0]['text']}\n")
+        server = Peer(seat.variables, seat.place)
+        server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+        for call, name, arguments, promised in _calls(block.text):
+            self._compare(call, promised, f"{text_of(server.call(name, **arguments))}\n")
+        server.close()
 
     def _here(self, command: str, block: Block) -> str:
         """Return a command with the ids and places of this world."""
@@ -283,15 +280,6 @@ def _calls(text: str) -> Iterator[tuple[str, str, Json, str]]:
         assert isinstance(tree.func, ast.Name)
         arguments = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
         yield call, tree.func.id, arguments, f"{result.strip()}\n"
-
-
-def _ask(server: "subprocess.Popen[bytes]", method: str, params: Json) -> Json:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
-    server.stdin.flush()
-    result: Json = json.loads(server.stdout.readline())["result"]
-    return result
 
 
 def _plain_words(command: str) -> list[str]:

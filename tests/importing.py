@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
+from tests.replicas.seats import git
 
 DATA = Path(__file__).parent / "data" / "importers"
 SECRET = "tr0ub4dor-Zq9xk31"
@@ -50,18 +50,14 @@ def copied(folder: Path) -> Path:
     here = folder / "sources"
     if not here.exists():
         shutil.copytree(DATA, here)
-        _git(here, "init", "-q", "repo")
-        _git(here / "repo", "fetch", "-q", str(DATA / "git-notes.bundle"), "refs/*:refs/*")
-        _git(here / "repo", "remote", "add", "origin", "git@github.com:acme/shop.git")
+        git(here, "init", "-q", "repo")
+        git(here / "repo", "fetch", "-q", str(DATA / "git-notes.bundle"), "refs/*:refs/*")
+        git(here / "repo", "remote", "add", "origin", "git@github.com:acme/shop.git")
         (here / "project").mkdir()
         shutil.copy(here / "claude-code" / "CLAUDE.md.txt", here / "project" / "CLAUDE.md")
         for path in here.rglob("*"):
             os.utime(path, (WRITTEN, WRITTEN))
     return here
-
-
-def _git(folder: Path, *command: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *command], check=True, capture_output=True)
 
 
 def items(name: str, folder: Path) -> Iterator[Item]:

@@ -34,13 +34,10 @@ PROGRAMS = {"tests/protocol/run.py", "tests/clients/run.py"}
 
 
 @cache
-def functions(file: str) -> set[str]:
-    """Return the names of a file's functions and methods, without functions inside functions."""
-    tree = ast.parse((HERE.parent / file).read_text(encoding="utf-8"))
-    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
-    scripts = (HERE.parent / file).with_suffix(".txt")
-    written = re.findall(
-        r"^\[(test_\w+)", scripts.read_text(encoding="utf-8") if scripts.exists() else "", re.MULTILINE
-    )
-    named = {node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    return named.union(written)
+def functions(file: str) -> dict[str, str]:
+    """Return the text of each function of a file and of each script beside it, by its name."""
+    path = HERE.parent / file
+    tree, scripts = ast.parse(path.read_text(encoding="utf-8")), path.with_suffix(".txt")
+    found = {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    _, *parts = re.split(r"^\[(test_\w+)", scripts.read_text("utf-8") if scripts.exists() else "", flags=re.MULTILINE)
+    return found | dict(zip(parts[::2], parts[1::2], strict=True))

@@ -1,16 +1,15 @@
 """docs/compatibility.md says only what tests show: statements.toml names them for each row and paragraph."""
 
-import ast
 import json
 import re
 import tomllib
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 
 from holdfast.model.config import Config
 from tests.compatible.table import promises
 from tests.rows import each
+from tests.test_behaviours import functions
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
@@ -60,17 +59,9 @@ def tools_of(row: str) -> list[str]:
     return row.split(" · ")
 
 
-@cache
 def sources(file: str) -> dict[str, str]:
     """Return the text of each test of a file, by its name."""
-    text = (ROOT / "tests" / f"{file}.py").read_text(encoding="utf-8")
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    scripts = ROOT / "tests" / f"{file}.txt"
-    _, *parts = re.split(
-        r"^\[(test_\w+)", scripts.read_text(encoding="utf-8") if scripts.exists() else "", flags=re.MULTILINE
-    )
-    written = dict(zip(parts[::2], parts[1::2], strict=True))
-    return {node.name: ast.unparse(node) for node in functions if node.name.startswith("test_")} | written
+    return functions(f"tests/{file}.py")
 
 
 @each("section", sections())

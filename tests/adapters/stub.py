@@ -45,34 +45,38 @@ class Stub:
 
 
 @contextmanager
-def stub_server() -> Iterator[Stub]:
-    stub = Stub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["content-length"])
-            asked = json.loads(self.rfile.read(length))
-            stub.asked.append((self.path, dict(self.headers), asked))
-            if stub.pause:
-                time.sleep(stub.pause)
-            answer = stub.answer(self.path, asked)
-            self.send_response(stub.status)
-            for name, value in stub.headers.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    stub.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+def serving(handler: type[BaseHTTPRequestHandler], **attributes: Any) -> Iterator[str]:
+    """Serve on this machine until the end of the block, whatever a handler with these attributes answers; give the address."""
+    quiet = {"log_message": lambda *_: None, **attributes}
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), quiet))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield stub
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
-        thread.join()
         server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    stub: Stub
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.stub.asked.append((self.path, dict(self.headers), asked))
+        time.sleep(self.stub.pause)
+        answer = self.stub.answer(self.path, asked)
+        self.send_response(self.stub.status)
+        for name, value in {**self.stub.headers, "content-length": str(len(answer))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer)
+
+
+@contextmanager
+def stub_server() -> Iterator[Stub]:
+    stub = Stub()
+    with serving(_Handler, stub=stub) as stub.url:
+        yield stub

@@ -2,12 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -31,21 +29,16 @@ from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
-from tests.adapters.stub import Stub, stub_server
+from tests.adapters.stub import Stub, serving, stub_server
 from tests.conftest import new_folder, ran
+from tests.replicas.seats import git
 from tests.rows import each, examples, refused
-
-
-def git(folder: Path, *arguments: str) -> str:
-    settings = ("user.name=t", "user.email=t@example.org", "init.defaultBranch=main")
-    command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
-    return ran(command, folder, check=True).stdout.strip()
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = new_folder(tmp_path / "repo")
-    git(folder, "init")
+    git(folder, "init", "-b", "main")
     git(folder, "commit", "--allow-empty", "-m", "first")
     return folder
 
@@ -78,7 +71,7 @@ def test_the_origin_follows_commits_and_branches(repository: Path, tmp_path: Pat
     assert checkout.origin() == Origin(branch="main", commit=git(repository, "rev-parse", "HEAD"))
     git(repository, "checkout", "--detach")
     assert checkout.origin() == Origin(commit=git(repository, "rev-parse", "HEAD"))
-    git(tmp_path, "init")
+    git(tmp_path, "init", "-b", "main")
     assert GitCheckout(tmp_path).origin() == Origin(branch="main")  # without commits
 
 
@@ -136,9 +129,8 @@ def embedder_at(url: str, key: str = "") -> HttpEmbedder:
 def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: Stub) -> None:
     embedder = embedder_at(f"{endpoint.url}/v1", "k")
     vectors = embedder.embed(["a", *["bb"] * 70])
-    assert [
-        (path, sent["Authorization"], call["model"], len(call["input"])) for path, sent, call in endpoint.asked
-    ] == [("/v1/embeddings", "Bearer k", "small", 64), ("/v1/embeddings", "Bearer k", "small", 7)]
+    asked = [(path, sent["Authorization"], call["model"], len(call["input"])) for path, sent, call in endpoint.asked]
+    assert asked == [("/v1/embeddings", "Bearer k", "small", count) for count in (64, 7)]
     assert vectors[0].vector == pytest.approx([0.6, 0.8])
     assert (embedder.name, embedder.size) == ("http:small", 2)
 
@@ -177,6 +169,17 @@ SPELLINGS = [
 ]
 
 
+class _Proxy(BaseHTTPRequestHandler):
+    seen: Path
+
+    def refuse(self) -> None:
+        with self.seen.open("a") as log:
+            log.write(json.dumps(["http", self.command, self.path]) + "\n")
+        self.send_error(502)
+
+    do_GET = do_CONNECT = refuse  # noqa: N815
+
+
 @pytest.fixture(scope="module")
 def contacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
     """Return which host:port git contacts for an address; "" if none. Nothing leaves the machine."""
@@ -186,34 +189,19 @@ def contacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{LOG}" {seen} {name} "$@"\n')
         script.chmod(0o700)
-
-    class Proxy(BaseHTTPRequestHandler):
-        def refuse(self) -> None:
-            with seen.open("a") as log:
-                log.write(json.dumps(["http", self.command, self.path]) + "\n")
-            self.send_error(502)
-
-        do_GET = do_CONNECT = refuse  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     proxies = ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")
-    proxied = dict.fromkeys(proxies, f"http://127.0.0.1:{server.server_address[1]}") | {"no_proxy": "", "NO_PROXY": ""}
     own = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_VARIANT": "ssh", "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
-    own |= {"GIT_SSH": str(folder / "ssh"), "GIT_PROXY_COMMAND": str(folder / "proxy")}
+    own |= {"GIT_SSH": str(folder / "ssh"), "GIT_PROXY_COMMAND": str(folder / "proxy"), "no_proxy": "", "NO_PROXY": ""}
+    with serving(_Proxy, seen=seen) as proxy:
 
-    def ask(url: str) -> str:
-        seen.write_text("")
-        ran(["git", "ls-remote", "--", url], folder, env={**os.environ, **proxied, **own}, timeout=120)
-        lines = [json.loads(line) for line in seen.read_text().splitlines()]
-        return _host(*lines[0]) if lines else ""
+        def ask(url: str) -> str:
+            seen.write_text("")
+            environment = {**os.environ, **dict.fromkeys(proxies, proxy), **own}
+            ran(["git", "ls-remote", "--", url], folder, env=environment, timeout=120)
+            lines = [json.loads(line) for line in seen.read_text().splitlines()]
+            return _host(*lines[0]) if lines else ""
 
-    yield ask
-    server.shutdown()
-    server.server_close()
+        yield ask
 
 
 def _host(program: str, *arguments: str) -> str:
@@ -243,25 +231,26 @@ def test_an_identity_names_the_host_that_git_contacts(contacted: Callable[[str],
     assert contacted("https://evil.test?@github.com/acme/secret") == "evil.test:443"  # what the attack relies on
 
 
-def test_what_is_shown_of_an_address_keeps_its_host() -> None:
+def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
+    a, c = "git@git.corp:a/b", "git@git.corp:c/d"
+    for place, (identity, *given_settings) in enumerate(
+        [
+            ("path",),
+            ("git.corp/a/b", f"remote.up.url={a}", f"remote.fork.url={c}"),
+            ("git.corp/c/d", f"remote.up.url={a}", f"remote.origin.url={c}"),
+            ("git.corp/a/b", "url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b"),
+            ("git.corp/a/b", f"remote.origin.url={a}", f"remote.origin.url={c}"),
+            ("path", "remote.origin.url=https://evil.test?@git.corp/a/b"),
+        ]
+    ):
+        folder = new_folder(tmp_path / str(place))
+        git(folder, "init", "-q")
+        for setting in given_settings:
+            git(folder, "config", "--add", *setting.split("=", 1))
+        assert GitCheckout(folder).project().replace(str(folder), "path") == identity
+    # What is shown of an address keeps its host.
     assert without_userinfo("https://evil.test?@github.com/x") == "https://evil.test?@github.com/x"
     assert without_userinfo("https://ada:pa/ss@github.com/x") == "https://github.com/x"
-
-
-def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
-    def identity(*settings: str) -> str:
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        subprocess.run(["git", "init", "-q", str(folder)], check=True)
-        for setting in settings:
-            subprocess.run(["git", "-C", str(folder), "config", "--add", *setting.split("=", 1)], check=True)
-        return GitCheckout(folder).project().replace(str(folder), "path")
-
-    assert identity() == "path"
-    assert identity("remote.up.url=git@git.corp:a/b", "remote.fork.url=git@git.corp:c/d") == "git.corp/a/b"
-    assert identity("remote.up.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/c/d"
-    assert identity("url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b") == "git.corp/a/b"
-    assert identity("remote.origin.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/a/b"
-    assert identity("remote.origin.url=https://evil.test?@git.corp/a/b") == "path"
 
 
 FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
@@ -272,6 +261,12 @@ THEIRS.enable_truncation(local.LONGEST)
 
 # The package and Python know different versions of Unicode: what changed since this one may differ between them.
 KNOWN_TO_ALL = unicodedata.ucd_3_2_0
+written = some.text(
+    some.characters(max_codepoint=0xFFFF, exclude_categories=("Cs", "Cn")).filter(
+        lambda one: KNOWN_TO_ALL.category(one) == unicodedata.category(one)
+    ),
+    max_size=60,
+)
 
 
 def same(text: str) -> bool:
@@ -293,14 +288,7 @@ def test_every_kind_of_character_ends_a_word_where_it_should() -> None:
 
 
 @settings(deadline=None)
-@given(
-    some.text(
-        some.characters(max_codepoint=0xFFFF, exclude_categories=("Cs", "Cn")).filter(
-            lambda one: KNOWN_TO_ALL.category(one) == unicodedata.category(one)
-        ),
-        max_size=60,
-    )
-)
+@given(written)
 def test_whatever_is_written_has_the_same_tokens(text: str) -> None:
     assert same(text)
 

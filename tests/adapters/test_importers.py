@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ from holdfast.compose.adapters import IMPORTERS, foreign_items, write_foreign
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Exported, Foreign
 from holdfast.model.record import Record
-from holdfast.verbs.exchange.import_foreign import import_items
+from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
@@ -44,12 +44,16 @@ def files_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
 
 
+def taken(memory: Memory, system: str, path: Path) -> Report:
+    """Take in what lies at a path."""
+    return import_items(memory, system, foreign_items(system, path))
+
+
 def test_a_list_that_is_cut_short_is_read_up_to_there(memory: Memory, tmp_path: Path) -> None:
     folder = copied(tmp_path) / "gitmem"
     whole = (folder / "decisions.json").read_text()
     (folder / "decisions.json").write_text(whole.rstrip().rstrip("]") + ', {"id": "x", "tit')
-    told = reasons(import_items(memory, "gitmem", foreign_items("gitmem", folder)))
-    assert "from character" in told["decisions.json"]
+    assert "from character" in reasons(taken(memory, "gitmem", folder))["decisions.json"]
     assert "decision:d7a1e5c0-1111-4a6e-9d0b-000000000001" in all_records(memory)
 
 
@@ -67,9 +71,8 @@ def test_a_database_with_damaged_pages_gives_what_can_be_read(memory: Memory, tm
     raw = bytearray(path.read_bytes())
     raw[(root - 1) * 1024 : root * 1024] = b"\xff" * 1024
     path.write_bytes(raw)
-    report = import_items(memory, "memory-mcp", foreign_items("memory-mcp", path))
-    assert len(report.taken) == 6
-    assert "cannot be read" in reasons(report)["memory-mcp.db sessions"]
+    report = taken(memory, "memory-mcp", path)
+    assert (len(report.taken), "cannot be read" in reasons(report)["memory-mcp.db sessions"]) == (6, True)
 
 
 def test_what_is_nested_without_end_is_no_memory(memory: Memory, tmp_path: Path) -> None:
@@ -78,11 +81,10 @@ def test_what_is_nested_without_end_is_no_memory(memory: Memory, tmp_path: Path)
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     for name, front in (("bomb", "\n".join(levels)), ("ring", "a: &a [*a]")):
         (folder / f"{name}.md").write_text(f"---\nid: 01KJ000000000000000000000B\n{front}\n---\n\nBoom.\n")
-    told = reasons(import_items(memory, "bettermemory", foreign_items("bettermemory", folder)))
-    beyond = "It is nested too deeply or has too many parts."
+    told, beyond = reasons(taken(memory, "bettermemory", folder)), "It is nested too deeply or has too many parts."
     assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
     deep = '{"text": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + '}\n{"text": "Fine."}\n'
-    report = import_items(memory, "file", foreign_items("file", new_file(tmp_path / "deep.jsonl", deep)))
+    report = taken(memory, "file", new_file(tmp_path / "deep.jsonl", deep))
     assert ([one.title for one in report.taken], len(report.skipped)) == (["Fine."], 1)
 
 
@@ -90,9 +92,8 @@ def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tm
     from bench.foreign import write_notes
 
     front = "---\ntype: learnings\ntimestamp: '2026-01-01T00:00:00Z'\nsummary: Number"
-    notes = [("learnings", n, f"{front} {n}\n---\n\nB {n}.\n") for n in range(400)]
-    write_notes(tmp_path / "many", notes)
-    report = import_items(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
+    write_notes(tmp_path, [("learnings", n, f"{front} {n}\n---\n\nB {n}.\n") for n in range(400)])
+    report = taken(memory, "git-notes", tmp_path)
     assert (len(report.taken), report.skipped) == (400, [])
 
 
@@ -111,31 +112,22 @@ def test_a_note_whose_lines_were_sorted_by_a_merge_is_damage_not_a_memory() -> N
     assert [(body, damage) for _, body, damage in whole] == [(body, "")]
 
 
-def test_a_memory_folder_belongs_to_the_project_its_transcripts_name(memory: Memory, tmp_path: Path) -> None:
-    folder = copied(tmp_path) / "claude-code" / "-home-ada-shop" / "memory"
-    repository = copied(tmp_path) / "repo"
+def test_memories_of_claude_code_belong_where_their_transcripts_their_repository_or_its_settings_say(
+    memory: Memory, tmp_path: Path
+) -> None:
+    folder, repository = copied(tmp_path) / "claude-code" / "-home-ada-shop" / "memory", copied(tmp_path) / "repo"
     (folder.parent / "77aa.jsonl").write_text('{"type": "summary"}\n' + json.dumps({"cwd": str(repository)}) + "\n")
-    import_items(memory, "claude-code", foreign_items("claude-code", folder))
-    assert {record.project for record in all_records(memory).values()} == {SHOP}
-
-
-def test_instructions_in_a_repository_are_known_by_their_place_in_it(memory: Memory, tmp_path: Path) -> None:
-    repository = copied(tmp_path) / "repo"
-    (repository / "sub").mkdir()
+    taken(memory, "claude-code", folder)
+    known = all_records(memory)
+    assert {record.project for record in known.values()} == {SHOP}
     for place in (repository, repository / "sub"):
-        (place / "AGENTS.md").write_text(f"# Rule\n\nOf {place.name}.\n")
-        import_items(memory, "claude-code", foreign_items("claude-code", place / "AGENTS.md"))
-    assert set(all_records(memory)) == {"AGENTS.md › Rule", "sub/AGENTS.md › Rule"}
-    moved = tmp_path / "elsewhere"
-    shutil.copytree(repository, moved)
-    assert import_items(memory, "claude-code", foreign_items("claude-code", moved / "AGENTS.md")).known == 1
-
-
-def test_what_stands_beside_the_users_settings_holds_everywhere(memory: Memory, tmp_path: Path) -> None:
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / ".claude" / "CLAUDE.md").write_text("Be brief.\n")
-    import_items(memory, "claude-code", foreign_items("claude-code", tmp_path / ".claude" / "CLAUDE.md"))
-    assert [record.project for record in all_records(memory).values()] == [""]
+        taken(memory, "claude-code", new_file(place / "AGENTS.md", f"# Rule\n\nOf {place.name}.\n"))
+    assert set(all_records(memory)) - set(known) == {"AGENTS.md › Rule", "sub/AGENTS.md › Rule"}
+    moved = shutil.copytree(repository, tmp_path / "elsewhere")
+    assert taken(memory, "claude-code", moved / "AGENTS.md").known == 1
+    # What stands beside the user's settings holds everywhere.
+    taken(memory, "claude-code", new_file(tmp_path / ".claude" / "CLAUDE.md", "Be brief.\n"))
+    assert [record.body for record in all_records(memory).values() if record.project == ""] == ["Be brief."]
 
 
 @each("system", sorted(IMPORTERS))
@@ -200,12 +192,10 @@ def test_whatever_happened_to_the_files_nothing_breaks_and_nothing_comes_twice(
     files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
     for path in random.sample(files, min(3, len(files))):
         path.write_bytes(damaged(path.read_bytes(), random))
-    try:
-        import_items(memory, system, foreign_items(system, source))
-    except Invalid:
-        return
-    again = import_items(memory, system, foreign_items(system, source))
-    assert (again.taken, again.revised, again.events) == ([], [], {})
+    with suppress(Invalid):
+        taken(memory, system, source)
+        again = taken(memory, system, source)
+        assert (again.taken, again.revised, again.events) == ([], [], {})
 
 
 def damaged(raw: bytes, random: Random) -> bytes:
@@ -241,6 +231,7 @@ def test_a_record_becomes_a_file_bettermemory_reads_and_comes_back_from_it(
     path = written(memory, tmp_path / "out")[scar.id]
     meta, body = front_matter(path.read_text())
     assert path.name == f"2026-09-21-stock-goes-first-{scar.id[-6:].lower()}.md"
+    own: Any = {"kind": "scar", "title": "Stock goes first", "tags": ["stock"], "scopes": ["tools.db_x"]}
     assert meta == {
         "schema_version": 1,
         "id": scar.id,
@@ -253,18 +244,12 @@ def test_a_record_becomes_a_file_bettermemory_reads_and_comes_back_from_it(
         "last_verified_at": scar.created_at,
         "category": "fact",
         "verified_paths": ["src/stock.py"],
-        "holdfast": {
-            "kind": "scar",
-            "title": "Stock goes first",
-            "tags": ["stock"],
-            "scopes": ["tools.db_x"],
-            "fields": {"severity": "high"},
-        },
+        "holdfast": {**own, "fields": {"severity": "high"}},
     }
     assert body.startswith(f"Stock goes first\n\n{RESERVE}\n\ncounter arguments:\n- It is")
     assert path.stat().st_mode & 0o777 == 0o600
     with make_memory(tmp_path / "other", time) as other:
-        import_items(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
+        taken(other, "bettermemory", tmp_path / "out")
         (again,) = records_of(other)
     names = "kind title tags scopes project created_at".split()
     assert [getattr(again, name) for name in names] == [getattr(scar, name) for name in names]
@@ -338,21 +323,22 @@ def test_what_came_from_a_system_goes_back_whole(memory: Memory, tmp_path: Path,
     source, target = copied(tmp_path) / system, tmp_path / "out"
     if not source.is_dir():
         source = target = source.with_suffix(".db")
-    import_items(memory, system, foreign_items(system, source))
+    taken(memory, system, source)
     if target.is_file():
         emptied(target)
     done = write_foreign(system, records_of(memory), target)
-    files = {path: path.read_text() for path in target.rglob("*") if path.is_file()}
+    files = files_of(target)
     repeated = write_foreign(system, records_of(memory), target)
-    assert files == {path: path.read_text() for path in target.rglob("*") if path.is_file()}
+    assert files == files_of(target)
     assert repeated["known"] == done["written"] or target.is_dir()
-    other = make_memory(tmp_path / "other", time)
-    import_items(other, system, foreign_items(system, target))
-    before, after = ({_origin(record): record for record in records_of(each)} for each in (memory, other))
-    other.close()
+    with make_memory(tmp_path / "other", time) as other:
+        taken(other, system, target)
+        before, after = (
+            {str(record.extra["imported"]["id"]): _content(record) for record in records_of(each)}
+            for each in (memory, other)
+        )
     assert len(after) == done["written"] > 3
-    for key, again in after.items():
-        assert _content(again) == _content(before[key])
+    assert after == {key: before[key] for key in after}
 
 
 def emptied(database: Path) -> None:
@@ -360,10 +346,6 @@ def emptied(database: Path) -> None:
     with closing(sqlite3.connect(database)) as db, db:
         for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
             db.execute(f"delete from {table}")
-
-
-def _origin(record: Record) -> str:
-    return str(record.extra["imported"]["id"])
 
 
 def _content(record: Record) -> dict[str, object]:

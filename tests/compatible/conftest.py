@@ -14,8 +14,9 @@ import pytest
 
 from tests.conftest import ran
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import preloaded
+from tests.hosts.running import injected, preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
+from tests.rows import of_type
 
 REMOTE = "git@github.com:me/foo.git"
 ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
@@ -50,6 +51,7 @@ class Tools:
     surface: str
     folder: Path
     environment: dict[str, str]
+    command: str = ""
     peer: Peer = field(init=False)
     greeting: dict[str, Any] = field(init=False)
 
@@ -57,7 +59,8 @@ class Tools:
         self.start()
 
     def start(self) -> None:
-        self.peer = Peer(self.environment, self.folder, ("-m", "holdfast", "mcp", "--surface", self.surface))
+        words = self.command or f"mcp --surface {self.surface}"
+        self.peer = Peer(self.environment, self.folder, ("-m", "holdfast", *words.split()))
         self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
 
     def text(self, name: str, **arguments: Any) -> str:
@@ -100,48 +103,38 @@ class Place:
     folder: Path
     home: Path
     environment: dict[str, str]
-    opened: list[Tools] = field(default_factory=list)
+    opened: list[Any] = field(default_factory=list)  # what is closed at the end
 
     @property
     def alone(self) -> dict[str, str]:
         """The environment for programs that are not ours."""
         return {name: value for name, value in self.environment.items() if name != "PYTHONPATH"}
 
-    def tools(self, surface: str, folder: Path | None = None) -> Tools:
+    def tools(self, surface: str, folder: Path | None = None, command: str = "") -> Tools:
         """Start a server in the repository, or in another folder."""
-        tools = Tools(surface, folder or self.folder, dict(self.environment))
-        self.opened.append(tools)
-        return tools
+        self.opened.append(Tools(surface, folder or self.folder, dict(self.environment), command))
+        return of_type(Tools, self.opened[-1])
 
-    def run(
-        self, line: str, *, stdin: str = "", folder: Path | None = None, code: int | None = 0
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, line: str, *, folder: Path | None = None, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run `holdfast` with the words of a line."""
-        done = preloaded(shlex.split(line), folder or self.folder, self.environment, stdin.encode())
+        done = preloaded(shlex.split(line), folder or self.folder, self.environment)
         assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
-
-    def json(self, line: str, *, stdin: str = "", folder: Path | None = None) -> Any:
-        return json.loads(self.run(line, stdin=stdin, folder=folder).stdout)
 
     def hook(self, event: str, **payload: Any) -> str:
         """Run the hook that `init` wrote for Claude Code, as Claude Code does; return what it injects."""
         file = next(path for path in (self.home, self.folder) if (path / ".claude" / "settings.json").exists())
         listed = json.loads((file / ".claude" / "settings.json").read_text()).get("hooks", {}).get(event, [])
-        given = {"session_id": "s-1", "cwd": str(self.folder), "hook_event_name": event, **payload}
-        said = [self._run(shlex.split(one["command"]), json.dumps(given)) for group in listed for one in group["hooks"]]
-        assert all(done.returncode == 0 for done in said)
-        answers = [json.loads(done.stdout)["hookSpecificOutput"] for done in said if done.stdout]
-        return "\n".join(answer.get("additionalContext", "") for answer in answers)
+        given = json.dumps({"session_id": "s-1", "cwd": str(self.folder), "hook_event_name": event, **payload})
+        commands = [shlex.split(one["command"]) for group in listed for one in group["hooks"]]
+        said = [ran(words, self.folder, check=True, env=self.environment, input=given).stdout for words in commands]
+        return "\n".join(injected(json.loads(text)) for text in said if text)
 
     def work(self, options: str = "") -> None:
         """Process what hooks stored, as the worker does; one that a hook started may be at it first."""
         for _ in range(200):
             if "holds the lock" not in self.run(f"{options} work", code=None).stdout:
                 return
-
-    def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return ran(words, folder or self.folder, env=self.environment, input=stdin)
 
     def repository(self, name: str) -> str:
         """Make another repository of the same user, and return its folder."""
@@ -151,10 +144,17 @@ class Place:
         self.git("remote", "add", "origin", f"git@github.com:me/{name}.git", folder=folder)
         return str(folder)
 
+    @property
+    def store(self) -> Path:
+        return Path(self.environment["HOLDFAST_HOME"])
+
     def stored(self) -> str:
         """Return every byte of the store's folder, a character each."""
-        files = [path for path in Path(self.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()]
-        return "".join(path.read_bytes().decode("latin-1") for path in files)
+        return "".join(path.read_bytes().decode("latin-1") for path in self.store.rglob("*") if path.is_file())
+
+    def settings(self) -> list[Path]:
+        """Return the files of settings and instructions below the home."""
+        return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
 
     def git(self, *words: str, folder: Path | None = None) -> str:
         return git(folder or self.folder, *words, environment=self.environment)
@@ -197,10 +197,3 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield made
     for tools in made.opened:
         tools.close()
-
-
-@pytest.fixture
-def ask(place: Place, request: pytest.FixtureRequest) -> Tools:
-    """Give a client of the surface that the module is about."""
-    system = request.module.__name__.rpartition(".test_")[2]
-    return place.tools(system.replace("_", "-"))

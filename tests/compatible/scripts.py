@@ -4,7 +4,9 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +15,7 @@ import pytest
 from tests import scripts
 from tests.compatible.conftest import Place, Tools
 from tests.hosts.running import preloaded
+from tests.web.running import Viewer
 
 
 @dataclass(kw_only=True)
@@ -22,6 +25,7 @@ class Script(scripts.Script):
     place: Place
     surface: str
     opened: Tools | None = None
+    viewer: Viewer | None = None
 
     @property
     def ask(self) -> Tools:
@@ -36,16 +40,31 @@ class Script(scripts.Script):
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         return (self.ask.refused if refused else self.ask.text)(tool, **arguments)
 
-    def use(self, surface: str, folder: str = "") -> None:
+    def use(self, surface: str, folder: str = "", command: str = "") -> None:
         """Call the tools of another server from now on."""
-        self.opened = self.place.tools(surface, Path(folder) if folder else None)
+        self.opened = self.place.tools(surface, Path(folder) if folder else None, command)
+
+    def http(self, path: str, body: Any = None, status: int = 200) -> str:
+        """Ask the viewer of this place, which starts with the first question."""
+        self.viewer = self.viewer or Viewer(self.place.store, self.folder, **self.place.environment)
+        self.place.opened.append(self.viewer)
+        connection = HTTPConnection("127.0.0.1", self.viewer.port, timeout=120)
+        with closing(connection):
+            headers = {"authorization": f"Bearer {self.viewer.token}", "content-type": "application/json"}
+            connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
+            answer = connection.getresponse()
+            assert answer.status == status, (path, answer.status)
+            return answer.read().decode()
 
     steps: ClassVar = {
         **scripts.STEPS,
         "hook": lambda script, given: script.place.hook(given.pop("event"), **given),
         "read": lambda script, given: script.ask.read(given["uri"]),
         "names": lambda script, _: sorted(script.ask.names),
-        "work": lambda script, _: script.place.work(),
+        "policy": lambda script, _: script.ask.greeting["instructions"],
+        "written": lambda script, _: "".join(map(Path.read_text, script.place.settings())),
+        "http": lambda script, given: scripts.read(script.http(**given)),
+        "work": lambda script, given: script.place.work(**given),
         "restart": lambda script, _: script.ask.restart(),
         "kill": lambda script, _: script.ask.kill(),
         "start": lambda script, _: script.ask.start(),
@@ -58,7 +77,7 @@ class Script(scripts.Script):
         "memories": lambda script, given: _memories(script.place, **given),
         "distinct": lambda _script, given: len(set(given["of"])) == len(given["of"]),
         "count": lambda _script, given: given["of"].count(given["what"]),
-        "parsed": lambda script, given: script.place.json(script.filled(given["words"])),
+        "parsed": lambda script, given: json.loads(script.place.run(script.filled(given["words"])).stdout),
         "git": lambda script, given: script.place.git(*given["words"].split()),
         "stored": lambda script, _: script.place.stored(),
         "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,

@@ -3,13 +3,13 @@
 import gzip
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
+from tests.adapters.stub import serving
 from tests.e2e.dialects import Asked, Call, Json, Say, of_path
 
 Script = Sequence[Say | Call]
@@ -99,26 +99,13 @@ def _strings(value: Any) -> Iterator[str]:
 def playing(scripts: Mapping[str, Script], **more: Any) -> Iterator[Model]:
     """Serve a model with these scripts until the end of the block."""
     model = Model(scripts, **more)
-    handler = type("Handler", (_Handler,), {"model": model})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    model.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(_Handler, model=model) as model.url:
         yield model
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     model: ClassVar[Model]
-
-    def log_message(self, *_: Any) -> None:  # requests are kept, not printed
-        return
 
     def do_HEAD(self) -> None:
         self._send(200, "text/plain", b"")

@@ -12,8 +12,9 @@ import pytest
 from tests.e2e.clients import CLIENTS, Client
 from tests.e2e.day import AFTERNOON, COMMAND, DONE, FAILING, LEARNED, MORNING, SIGN, after_call, opening, session
 from tests.e2e.dialects import Call, Say
-from tests.e2e.model import Model, Request
+from tests.e2e.model import Model
 from tests.e2e.seat import BARE, DECISION, THREAD, Seat, plant, python, take_seat
+from tests.engines import release
 from tests.rows import missing
 
 OPEN = Say("The shop is open.")
@@ -45,13 +46,12 @@ def test_after_a_session_nothing_of_ours_is_left(client: Client, seat: Seat) -> 
     before = seat.files()
     seat.holdfast("init", "--yes", "--client", client.name)
     placed = seat.files()
-    touched = [name for name in placed if placed[name] != before.get(name)]
     session(seat, client, {MORNING: [OPEN]})
     seat.work()
     worked = seat.files()
     seat.holdfast("uninstall", "--yes")
     left = seat.files()
-    for name in touched:
+    for name in (name for name in placed if placed[name] != before.get(name)):
         if worked[name] == placed[name]:
             assert left.get(name) == before.get(name), name
         else:  # the client wrote into it as well: its own stays, ours is gone
@@ -71,21 +71,19 @@ def test_a_resumed_session_is_the_same_and_is_told_what_is_new(client: Client, p
 
 @pytest.mark.whole
 def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, placed: Seat) -> None:
-    after = "\n".join(request.text for request in _after_compaction(client, placed))
+    """Whatever the model is asked once the conversation was full and cut, however soon that is."""
+    write, failing = client.write(str(placed.repository / "oven.py"), "HEAT = 220\n"), client.shell(FAILING)
+    work: list[Say | Call] = [write, replace(failing, full=not client.compacts), Say("The oven does not work yet.")]
+    morning = session(placed, client, {MORNING: work})
+    if client.compacts:
+        session(placed, client, {client.compacts: [Say("An oven was built.")]}, again=True)
+        asked = session(placed, client, {AFTERNOON: [Say(DONE)]}, again=True).told(AFTERNOON)
+    else:
+        full = next(at for at, request in enumerate(morning.requests) if request.answer.full)
+        asked = morning.requests[full + 1 :]
+    after = "\n".join(request.text for request in asked)
     handed = after.partition("<holdfast-handover>")[2].partition("</holdfast-handover>")[0]
     assert missing(handed, MORNING, "unittest", "oven.py") == []
-
-
-def _after_compaction(client: Client, seat: Seat) -> list[Request]:
-    """Work until the conversation is full; give what the model is asked once it was cut, however soon that is."""
-    write, failing = client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"), client.shell(FAILING)
-    work: list[Say | Call] = [write, replace(failing, full=not client.compacts), Say("The oven does not work yet.")]
-    morning = session(seat, client, {MORNING: work})
-    if not client.compacts:
-        full = next(at for at, request in enumerate(morning.requests) if request.answer.full)
-        return morning.requests[full + 1 :]
-    session(seat, client, {client.compacts: [Say("An oven was built.")]}, again=True)
-    return session(seat, client, {AFTERNOON: [Say(DONE)]}, again=True).told(AFTERNOON)
 
 
 @pytest.mark.whole
@@ -129,19 +127,10 @@ def test_two_clients_at_once_are_both_told_and_both_remembered(client: Client, t
     assert len({record["by"]["session"] for record in facts}) == 2
 
 
-# The command line of a release whose views are newer: it makes them anew, and no older one may open the store again.
-NEWER = """
-from holdfast.engine.store import ALL_VIEWS
-for view in ALL_VIEWS:
-    view.version += 1
-from holdfast.hosts.cli.entry import main
-main()
-"""
-
-
 @pytest.mark.whole
 def test_a_session_is_told_that_a_newer_release_took_over_and_nothing_is_lost(client: Client, placed: Seat) -> None:
-    command = [python(), "-P", "-c", NEWER]
+    """It makes the views anew, and no older one may open the store again."""
+    command = [python(), "-P", "-c", release(1)]
 
     def newer(*words: str) -> Any:
         done = placed.run([*command, *words, "--json"])

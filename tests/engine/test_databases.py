@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 import threading
-import time as clock
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Op
     stores = [open_store(database()) for _ in range(3)]
 
     def write(store: Store) -> None:
-        ids = Clock(clock.time)
+        ids = Clock(time.time)
         for place in range(15):
             event = recorded(ids, f"thing {place}", project="p")
             store.commit([event])
@@ -51,14 +52,6 @@ def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Op
     assert numbers == list(range(1, 61))
 
 
-def test_a_reader_does_not_wait_for_a_writer(database: Open) -> None:
-    writer, reader = open_store(database()), open_store(database())
-    with writer.db.transaction():
-        writer.commit([recorded(Clock(lambda: 1_700_000_000.0))])
-        assert list(reader.journal()) == []  # at once, and without what is not committed
-    assert len(list(reader.journal())) == 1
-
-
 @contextmanager
 def writing(store: Store) -> Iterator[None]:
     """Let another thread of this process hold a transaction in which it wrote one event."""
@@ -66,7 +59,7 @@ def writing(store: Store) -> Iterator[None]:
 
     def write() -> None:
         with store.db.transaction():
-            store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
+            store.commit([recorded(Clock(time.time))])
             assert len(list(store.journal())) == 1  # a writer sees what it wrote
             inside.set()
             assert done.wait(20)
@@ -81,11 +74,12 @@ def writing(store: Store) -> Iterator[None]:
         thread.join()
 
 
-def test_threads_of_one_process_read_while_another_writes(database: Open) -> None:
-    store = open_store(database())
-    with writing(store):
-        assert list(store.journal()) == []  # at once, and without what is not committed
-    assert len(list(store.journal())) == 1
+def test_a_reader_does_not_wait_for_a_writer(database: Open) -> None:
+    """Be it another thread of the process, or who has a connection of their own."""
+    store, other = open_store(database()), open_store(database())
+    with writing(store):  # at once, and without what is not committed
+        assert (list(store.journal()), list(other.journal())) == ([], [])
+    assert len(list(store.journal())) == len(list(other.journal())) == 1
 
 
 def test_a_reader_beside_a_writer_can_change_nothing_and_leaves_no_file_behind(tmp_path: Path) -> None:
@@ -95,48 +89,34 @@ def test_a_reader_beside_a_writer_can_change_nothing_and_leaves_no_file_behind(t
         assert store.last_seq() == 0
     assert store.setting("schema")
     store.close()
-    left = [path.name for path in tmp_path.iterdir()]
-    assert left == ["holdfast.db"]  # the last connection that closes takes the write-ahead log away
+    # The last connection that closes takes the write-ahead log away.
+    assert [path.name for path in tmp_path.iterdir()] == ["holdfast.db"]
 
 
 def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    db = Postgres(engines.schema(str(tmp_path)), most=1)
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
-    problems: list[str] = []
-
-    def ask() -> None:
-        try:
-            db.query("select 1")
-        except StoreBusy as problem:
-            problems.append(problem.code)
-
-    with db.transaction():
-        assert db.query("select 2")[0][0] == 2  # the thread's own connection
-        thread = threading.Thread(target=ask)
-        thread.start()
-        thread.join()
-    assert problems == ["store_busy"]
-    ask()
-    assert problems == ["store_busy"]
-    db.close()
+    with closing(Postgres(engines.schema(str(tmp_path)), most=1)) as db, ThreadPoolExecutor(1) as other:
+        with db.transaction():
+            assert db.query("select 2")[0][0] == 2  # the thread's own connection
+            assert isinstance(other.submit(db.query, "select 1").exception(), StoreBusy)
+        assert db.query("select 1")
 
 
-def test_a_store_outlives_its_connections(tmp_path: Path) -> None:
+def test_a_store_outlives_its_connections(tmp_path: Path, clock: Clock) -> None:
     with engines.use("postgres", keep_open=True):
         store, other = open_store(engines.database(tmp_path)), open_store(engines.database(tmp_path))
-    ids = Clock(lambda: 1_700_000_000.0)
-    store.commit([recorded(ids, "before")])
+    store.commit([recorded(clock, "before")])
     hang_up(other.db)
     assert len(list(store.journal())) == 1  # a read is asked again
     hang_up(other.db)
-    store.commit([recorded(ids, "after")])  # a transaction that had not begun begins elsewhere
+    store.commit([recorded(clock, "after")])  # a transaction that had not begun begins elsewhere
     assert len(list(store.journal())) == 2
 
     def lose_the_line() -> None:
         with store.db.transaction():
-            store.commit([recorded(ids, "lost")])
+            store.commit([recorded(clock, "lost")])
             hang_up(other.db)
-            store.commit([recorded(ids, "never")])
+            store.commit([recorded(clock, "never")])
 
     refused(StoreError, lose_the_line)
     assert [event.data["body"] for _, event in store.journal()] == ["before", "after"]
@@ -144,35 +124,32 @@ def test_a_store_outlives_its_connections(tmp_path: Path) -> None:
 
 def hang_up(db: Database) -> None:
     """End every other connection of this role to the server, as its restart would."""
-    db.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()"
-    )
+    others = "usename = current_user and pid <> pg_backend_pid()"
+    db.query(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
 
 
 def test_a_server_that_is_not_there_is_said_clearly() -> None:
-    before, began = threading.active_count(), clock.monotonic()
+    before, began = threading.active_count(), time.monotonic()
     with pytest.raises(StoreError, match="cannot be reached") as raised:
         Postgres("postgresql://127.0.0.1:1/nowhere?connect_timeout=2")
-    assert clock.monotonic() - began < 28  # not until the pool gives up
+    assert time.monotonic() - began < 28  # not until the pool gives up
     assert (threading.active_count(), "HOLDFAST_DATABASE" in raised.value.hint) == (before, True)
 
 
-def test_retired_records_are_outside_of_search_but_found_by_their_words(store: Store, time: Time) -> None:
-    ids = Clock(time)
-    event = recorded(ids, "the zebra crossing", project="p")
+def test_retired_records_are_outside_of_search_but_found_by_their_words(store: Store, clock: Clock) -> None:
+    event = recorded(clock, "the zebra crossing", project="p")
     store.commit([event])
     low, high = span(store.project_number("p"))
     assert words.counts(store.db, {(low, high): ["zebra", "lion"]}) == {(low, high): {"zebra": 1, "lion": 0}}
-    retired = recorded(ids)
-    store.commit([type(event)(id=retired.id, about=event.id, verb="retired", at=event.at, data={"reason": "old"})])
+    store.commit([replace(event, id=clock.tick(), verb="retired", data={"reason": "old"})])
     assert words.holders(store.db, ["zebra"], [(low, high)]) == {"zebra": []}
     assert words.holders(store.db, ["zebra"], [(0, 2**62)]) == {"zebra": []}
     assert words.newest_holders(store.db, [["zebra", "cross"], ["lion"]], (-high, -low), 5) == [[-(low + 1)], []]
 
 
-def test_words_are_counted_in_a_project_and_everywhere(store: Store, time: Time) -> None:
-    ids, everywhere = Clock(time), (0, 2**62)
-    store.commit([recorded(ids, f"zebra number {n}", project=f"p{n % 12}") for n in range(24)])
+def test_words_are_counted_in_a_project_and_everywhere(store: Store, clock: Clock) -> None:
+    everywhere = (0, 2**62)
+    store.commit([recorded(clock, f"zebra number {n}", project=f"p{n % 12}") for n in range(24)])
     spans = [span(store.project_number(name)) for name in ("p0", "p1", "p11")]
     assert words.counts(store.db, {place: ["zebra"] for place in spans}) == {place: {"zebra": 2} for place in spans}
     assert words.counts(store.db, {everywhere: ["zebra", "zeb"]}) == {everywhere: {"zebra": 24, "zeb": 0}}
@@ -183,22 +160,20 @@ def test_words_are_counted_in_a_project_and_everywhere(store: Store, time: Time)
 
 @pytest.mark.parametrize("large", [10, 50_000])
 def test_the_nearest_are_those_an_exact_search_finds(
-    store: Store, time: Time, monkeypatch: pytest.MonkeyPatch, large: int
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     """By sign bits and, where a project is large, by the graph, past the vectors of other projects."""
     monkeypatch.setattr("holdfast.engine.search.vectors.LARGE", large)
-    ids, random = Clock(time), np.random.default_rng(1)
-    store.commit([recorded(ids, f"thing {n}", project=f"p{n % 3}") for n in range(600)])
+    random = np.random.default_rng(1)
+    store.commit([recorded(clock, f"thing {n}", project=f"p{n % 3}") for n in range(600)])
     numbers = [row[0] for row in store.db.query("select number from records order by number")]
     made = random.standard_normal((20, 64))[np.arange(600) % 20] + 0.3 * random.standard_normal((600, 64))
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     vectors.store(store, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
     (row,) = store.db.query("select vector, code from vectors where number = :number", {"number": numbers[0]})
     assert tuple(map(bytes, row)) == (passage(0, made[0]).vector, passage(0, made[0]).code)
-    finder = vector_search(store, 0.0)
-    place = span(store.project_number("p1"))
+    finder, question, place = vector_search(store, 0.0), made[7], span(store.project_number("p1"))
     mine = [n for n in numbers if place[0] <= n <= place[1]]
-    question = made[7]
     cosines = {n: float(row @ question) for n, row in zip(numbers, made, strict=True)}
     found = finder.nearest(question, [place])
     assert list(found)[:10] == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
@@ -257,15 +232,12 @@ def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, 
         keep(memory, "There is room again.")
 
 
-def test_a_lock_held_too_long_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
-    first, second = (SQLite(tmp_path / "holdfast.db") for _ in range(2))
-    store = open_store(second)
-    with first.transaction(), pytest.raises(StoreBusy):
-        store.commit([recorded(Clock())])
-    store.commit([recorded(Clock())])
-    first.close()
-    second.close()
+    with closing(SQLite(tmp_path / "holdfast.db")) as first, closing(open_store(SQLite(first.path))) as store:
+        with first.transaction():
+            refused(StoreBusy, store.commit, [recorded(clock)])
+        store.commit([recorded(clock)])
 
 
 def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Row-level security on a real PostgreSQL: whoever asks sees their projects and nobody's private records, whatever the query."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,194 +26,158 @@ BEN = Access(user="ben", role="write", projects=(SHOP,))
 CARLA = Access(user="carla", role="write", projects=(BANK,))
 ROOT = Access(user="root", role="admin", projects=("*",))
 READER = Access(user="anna", role="read", projects=(SHOP,))
-Told = Callable[..., Event]
+NOBODY = Access()
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return engines.schema(str(tmp_path))
+@dataclass(frozen=True)
+class Team:
+    """A store behind the policies, as its owner and as its server has it."""
 
+    owner: Store
+    served: Store
+    clock: Clock
 
-@pytest.fixture
-def owner(url: str) -> Iterator[Store]:
-    store = open_store(Postgres(url))
-    protect(store.db)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def served(url: str, owner: Store) -> Iterator[Store]:
-    assert not owner.db.guarded
-    store = Store(Postgres(url, role=MEMBER))
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def told() -> Told:
-    clock = Clock(lambda: 1_790_000_000.0)
-
-    def make(who: Access, body: str, project: str = SHOP, visibility: str = "team") -> Event:
-        made = clock.tick()
-        data = {"body": body, "title": body, "project": project, "visibility": visibility}
+    def told(self, who: Access, body: str, project: str = SHOP, **given: Any) -> Event:
+        """Give the event of a new record; with `about` and `verb`, one about something else."""
+        made = self.clock.tick()
         by = Actor(kind="agent", name=who.user, session=f"of-{who.user}")
-        return Event(id=made, about=made, verb="recorded", at=clock.now(), by=by, data=data)
+        about, verb = given.pop("about", made), given.pop("verb", "recorded")
+        new = {"body": body, "title": body, "project": project, "visibility": "team"} if verb == "recorded" else {}
+        return Event(id=made, about=about, verb=verb, at=self.clock.now(), by=by, data=new | given)
 
-    return make
+    def commit(self, who: Access, event: Event) -> str:
+        with asking(who):
+            self.served.commit([event])
+        return event.about
 
+    def keep(self, who: Access, body: str, project: str = SHOP, **given: Any) -> str:
+        return self.commit(who, self.told(who, body, project, **given))
 
-def about(made: Event, about: str, verb: Verb, **data: object) -> Event:
-    """Give an event about something else, by the same user."""
-    return replace(made, about=about, verb=verb, data=data)
+    def turn_away(self, who: Access, event: Event) -> None:
+        refused(Forbidden, self.commit, who, event)
 
+    def rows(self, who: Access, store: Store | None = None) -> dict[str, str]:
+        """Give every row of every table that somebody can read, as text."""
+        db, sql = (store or self.served).db, "select cast(one as text) from {} as one"
+        with asking(who):
+            return {table: "\n".join(str(row[0]) for row in db.query(sql.format(table))) for table in VISIBLE}
 
-def keep(store: Store, who: Access, event: Event) -> str:
-    with asking(who):
-        store.commit([event])
-    return event.about
-
-
-def rows_of(store: Store, who: Access) -> dict[str, str]:
-    """Give every row of every table that somebody can read, as text."""
-    with asking(who):
-        return {
-            table: "\n".join(str(row[0]) for row in store.db.query(f"select cast(one as text) from {table} as one"))
-            for table in VISIBLE
-        }
-
-
-def seen_by(store: Store, *texts: str) -> dict[str, list[str]]:
-    """Give which of some texts each user finds in any table."""
-    users = {who.user or "nobody": "".join(rows_of(store, who).values()) for who in (ANNA, BEN, CARLA, ROOT, Access())}
-    return {user: [text for text in texts if text in rows] for user, rows in users.items()}
+    def seen(self, *texts: str) -> dict[str, list[str]]:
+        """Give which of some texts each user finds in any table."""
+        users = {who.user or "nobody": "".join(self.rows(who).values()) for who in (ANNA, BEN, CARLA, ROOT, NOBODY)}
+        return {user: [text for text in texts if text in rows] for user, rows in users.items()}
 
 
-def test_items_of_a_project_are_for_those_who_may_read_the_project(served: Store, told: Told) -> None:
-    event = told(ANNA, "zebras in stock")
-    item = keep(served, ANNA, replace(event, data={**event.data, "kind": "item"}))
-    assert seen_by(served, item) == {"anna": [item], "ben": [item], "carla": [], "root": [item], "nobody": []}
+@pytest.fixture
+def team(tmp_path: Path, clock: Clock) -> Iterator[Team]:
+    url = engines.schema(str(tmp_path))
+    with closing(open_store(Postgres(url))) as owner:
+        protect(owner.db)
+        assert not owner.db.guarded
+        with closing(Store(Postgres(url, role=MEMBER))) as served:
+            yield Team(owner, served, clock)
+
+
+def test_items_of_a_project_are_for_those_who_may_read_the_project(team: Team) -> None:
+    item = team.keep(ANNA, "zebras in stock", kind="item")
+    assert team.seen(item) == {"anna": [item], "ben": [item], "carla": [], "root": [item], "nobody": []}
     with asking(CARLA):
-        assert (served.homes(SHOP), served.projects()) == ((-1,), {"": 0})
+        assert (team.served.homes(SHOP), team.served.projects()) == ((-1,), {"": 0})
 
 
-def test_a_table_shows_only_the_rows_of_ones_own_projects(served: Store, told: Told) -> None:
-    keep(served, ANNA, told(ANNA, "the shop sells zebras"))
-    there = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
+def test_a_table_shows_only_the_rows_of_ones_own_projects(team: Team) -> None:
+    team.keep(ANNA, "the shop sells zebras")
+    there = team.keep(CARLA, "the bank lends yachts", BANK)
     shop, bank = ["zebras"], ["yachts", there, BANK]
-    seen = seen_by(served, *shop, *bank)
+    seen = team.seen(*shop, *bank)
     assert seen == {"anna": shop, "ben": shop, "carla": bank, "root": [*shop, *bank], "nobody": []}
-    assert [table for table, rows in rows_of(served, ANNA).items() if "zebras" in rows] == ["events", "records"]
-    with asking(Access()):
-        assert (served.db.query("select 1 from projects"), served.folded(there)) == ([], None)
+    assert [table for table, rows in team.rows(ANNA).items() if "zebras" in rows] == ["events", "records"]
+    with asking(NOBODY):
+        assert (team.served.db.query("select 1 from projects"), team.served.folded(there)) == ([], None)
 
 
-def test_a_private_record_is_its_owners_even_in_a_shared_project(owner: Store, served: Store, told: Told) -> None:
-    own = keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+def test_a_private_record_is_its_owners_even_in_a_shared_project(team: Team) -> None:
+    own = team.keep(ANNA, "a private walrus", visibility="private")
     for _ in ("as it was", "made anew"):
-        seen = seen_by(served, "walrus", own)
+        seen = team.seen("walrus", own)
         assert seen == {"anna": ["walrus", own], "ben": [], "carla": [], "root": [], "nobody": []}
-        owner.rebuild()
+        team.owner.rebuild()
 
 
-def test_words_are_found_through_the_same_rule(served: Store, told: Told) -> None:
-    keep(served, ANNA, told(ANNA, "a team walrus"))
-    keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+def test_words_are_found_through_the_same_rule(team: Team) -> None:
+    team.keep(ANNA, "a team walrus")
+    team.keep(ANNA, "a private walrus", visibility="private")
+    db = team.served.db
     with asking(ANNA):
-        place = span(served.project_number(SHOP))
-        assert len(words.holders(served.db, ["walrus"], [place])["walrus"]) == 2
-    with asking(BEN):
-        assert len(words.holders(served.db, ["walrus"], [place])["walrus"]) == 1
-        assert words.counts(served.db, {place: ["walrus"]}) == {place: {"walrus": 1}}
-    with asking(CARLA):
-        assert words.holders(served.db, ["walrus"], [place]) == {"walrus": []}
-        assert words.newest_holders(served.db, [["walrus"]], place, 9) == [[]]
+        place = span(team.served.project_number(SHOP))
+    for who, found in ((ANNA, 2), (BEN, 1), (CARLA, 0)):
+        with asking(who):
+            assert len(words.holders(db, ["walrus"], [place])["walrus"]) == found
+            assert words.counts(db, {place: ["walrus"]}) == {place: {"walrus": found}}
+            assert len(words.newest_holders(db, [["walrus"]], place, 9)[0]) == found
 
 
-def test_writing_elsewhere_as_another_or_with_a_key_to_read_is_refused(served: Store, told: Told) -> None:
-    mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
-    hers = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
-    for who, event in (
-        (ANNA, told(ANNA, "in another project", BANK)),
-        (ANNA, told(ANNA, "for all projects", "")),
-        (ANNA, told(BEN, "as another")),
-        (READER, told(ANNA, "with a key to read")),
-        (ANNA, about(told(ANNA, ""), hers, "retired")),
-        (Access(), told(Access(), "as nobody")),
-    ):
-        with asking(who), pytest.raises(Forbidden):
-            served.commit([event])
-    assert "the bank lends" in rows_of(served, CARLA)["records"]
-    assert mine in rows_of(served, BEN)["events"]
-    assert "another" not in "".join(rows_of(served, ROOT).values())
-    keep(served, ROOT, told(ROOT, "for all projects", ""))
-    assert "for all projects" in rows_of(served, ANNA)["records"]
+def test_writing_elsewhere_as_another_or_with_a_key_to_read_is_refused(team: Team) -> None:
+    mine = team.keep(ANNA, "the shop sells zebras")
+    hers = team.keep(CARLA, "the bank lends yachts", BANK)
+    team.turn_away(ANNA, team.told(ANNA, "in another project", BANK))
+    team.turn_away(ANNA, team.told(ANNA, "for all projects", ""))
+    team.turn_away(ANNA, team.told(BEN, "as another"))
+    team.turn_away(READER, team.told(ANNA, "with a key to read"))
+    team.turn_away(ANNA, team.told(ANNA, "", about=hers, verb="retired"))
+    team.turn_away(NOBODY, team.told(NOBODY, "as nobody"))
+    assert "the bank lends" in team.rows(CARLA)["records"]
+    assert mine in team.rows(BEN)["events"]
+    assert "another" not in "".join(team.rows(ROOT).values())
+    team.keep(ROOT, "for all projects", "")
+    assert "for all projects" in team.rows(ANNA)["records"]
 
 
-def test_a_session_is_changed_by_its_user_and_by_an_admin_only(served: Store, told: Told) -> None:
+def test_a_session_is_changed_by_its_user_and_by_an_admin_only(team: Team) -> None:
     def of(who: Access, verb: Verb, **data: str) -> Event:
-        return about(told(who, ""), "s-ben", verb, project=SHOP, **data)
+        return replace(team.told(who, "", about="s-ben", verb=verb), data={"project": SHOP, **data})
 
-    keep(served, BEN, of(BEN, "started"))
+    team.commit(BEN, of(BEN, "started"))
     for event in (of(ANNA, "started", title="taken over"), of(ANNA, "closed", title="ended"), of(ANNA, "surfaced")):
-        with asking(ANNA):
-            refused(Forbidden, served.commit, [event])
-    with asking(replace(BEN, role="read")):
-        refused(Forbidden, served.commit, [of(BEN, "surfaced")])
+        team.turn_away(ANNA, event)
+    team.turn_away(replace(BEN, role="read"), of(BEN, "surfaced"))
     mine = ["s-ben"]
-    seen = seen_by(served, "s-ben", "taken over")
+    seen = team.seen("s-ben", "taken over")
     assert seen == {"anna": mine, "ben": mine, "carla": [], "root": mine, "nobody": []}
-    keep(served, ROOT, of(ROOT, "closed", title="ended by root"))
-    assert "ended by root" in rows_of(served, BEN)["sessions"]
+    team.commit(ROOT, of(ROOT, "closed", title="ended by root"))
+    assert "ended by root" in team.rows(BEN)["sessions"]
 
 
-def test_a_server_can_neither_read_keys_nor_make_tables_nor_pass_by_the_policies(served: Store) -> None:
+def test_a_server_can_neither_read_keys_nor_make_tables_nor_pass_by_the_policies(team: Team) -> None:
+    db = team.served.db
     with asking(ROOT):
         for sql in ("select * from keys", "select * from users", "create table extra (a text)", "truncate events"):
-            refused(StoreError, served.db.execute, sql, says="does not let us")
-    rows = served.db.query("select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = current_user")
+            refused(StoreError, db.execute, sql, says="does not let us")
+    rows = db.query("select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = current_user")
     assert [list(row) for row in rows] == [[False, False, False]]
 
 
-def test_the_journal_can_neither_be_deleted_nor_rewritten(served: Store, told: Told) -> None:
-    mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+def test_the_journal_can_neither_be_deleted_nor_rewritten(team: Team) -> None:
+    mine, db = team.keep(ANNA, "the shop sells zebras"), team.served.db
     with asking(ANNA):
         for sql in ("delete from events", "update events set name = 'ben'", "update events set verb = 'erased'"):
-            refused(StoreError, served.db.execute, sql, says="does not let us")
-        assert served.db.execute("update events set data = '{}'") == 0
-    assert "zebras" in rows_of(served, ANNA)["events"]
-    keep(served, ANNA, about(told(ANNA, ""), mine, "erased"))
-    assert "zebras" not in "".join(rows_of(served, ROOT).values())
+            refused(StoreError, db.execute, sql, says="does not let us")
+        assert db.execute("update events set data = '{}'") == 0
+    assert "zebras" in team.rows(ANNA)["events"]
+    team.keep(ANNA, "", about=mine, verb="erased")
+    assert "zebras" not in "".join(team.rows(ROOT).values())
 
 
-def test_nobody_makes_the_private_record_of_another_their_own(served: Store, owner: Store, told: Told) -> None:
-    keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
-    (row,) = owner.db.query("select number from privates")
+def test_nobody_makes_the_private_record_of_another_their_own(team: Team) -> None:
+    team.keep(ANNA, "a private walrus", visibility="private")
+    (row,) = team.owner.db.query("select number from privates")
+    db, insert = team.served.db, "insert into privates (number, owner) values (:n, 'anna')"
     with asking(CARLA):  # she has another project
-        assert served.db.query("select * from privates") == []
+        assert db.query("select * from privates") == []
     with asking(BEN):
-        assert served.db.execute("update privates set owner = 'ben'") == 0
-        assert served.db.execute("delete from privates") == 0
-        insert = "insert into privates (number, owner) values (:n, 'anna')"
-        refused(Forbidden, served.db.execute, insert, {"n": int(row[0]) + 1})
-    assert seen_by(served, "walrus")["ben"] == []
-
-
-def test_a_key_to_read_changes_no_row_of_any_table_in_sql(served: Store, owner: Store, told: Told) -> None:
-    keep(served, ANNA, told(ANNA, "the shop sells zebras"))
-    keep(served, BEN, told(BEN, "a private walrus", visibility="private"))
-    before = rows_of(owner, ROOT)
-    with asking(replace(READER, projects=(SHOP, "*"))):
-        for table in (*VISIBLE, *OPEN):
-            (column, *_), *_ = owner.db.query(_COLUMN, {"name": table})
-            for sql in (f"delete from {table}", f"update {table} set {column} = {column}"):
-                try:
-                    assert served.db.execute(sql) == 0, sql
-                except StoreError as problem:
-                    assert "does not let us" in str(problem), sql  # noqa: PT017  either outcome is a refusal
-            says = r"may not do this|does not let us"
-            refused((Forbidden, StoreError), served.db.execute, f"insert into {table} default values", says=says)
-    assert rows_of(owner, ROOT) == before
+        assert (db.execute("update privates set owner = 'ben'"), db.execute("delete from privates")) == (0, 0)
+        refused(Forbidden, db.execute, insert, {"n": int(row[0]) + 1})
+    assert team.seen("walrus")["ben"] == []
 
 
 _COLUMN = """
@@ -220,20 +186,37 @@ where table_schema = current_schema() and table_name = :name order by ordinal_po
 """
 
 
-def test_temporary_tables_do_not_stand_in_for_ours(served: Store, told: Told) -> None:
-    hers = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
-    keep(served, BEN, told(BEN, "a private walrus", visibility="private"))
-    with asking(ANNA), served.db.transaction():
-        for table in ("entries", "sessions", "privates", "projects"):
-            served.db.execute(f"create temporary table {table} (id text, number bigint, owner text, name text)")
-        assert not served.db.query("select holdfast_found(to_tsquery('simple', 'walrus'))")
-        assert served.db.query("select holdfast_unknown(:id)", {"id": hers})[0][0] is False
-        for table in ("entries", "sessions", "privates", "projects"):
-            served.db.execute(f"drop table pg_temp.{table}")
-    with asking(ANNA):
-        refused(Forbidden, served.commit, [about(told(ANNA, ""), hers, "retired")])
+def test_a_key_to_read_changes_no_row_of_any_table_in_sql(team: Team) -> None:
+    team.keep(ANNA, "the shop sells zebras")
+    team.keep(BEN, "a private walrus", visibility="private")
+    before, db = team.rows(ROOT, team.owner), team.served.db
+    with asking(replace(READER, projects=(SHOP, "*"))):
+        for table in (*VISIBLE, *OPEN):
+            (column, *_), *_ = team.owner.db.query(_COLUMN, {"name": table})
+            for sql in (f"delete from {table}", f"update {table} set {column} = {column}"):
+                try:
+                    assert db.execute(sql) == 0, sql
+                except StoreError as problem:
+                    assert "does not let us" in str(problem), sql  # noqa: PT017  either outcome is a refusal
+            says = r"may not do this|does not let us"
+            refused((Forbidden, StoreError), db.execute, f"insert into {table} default values", says=says)
+    assert team.rows(ROOT, team.owner) == before
 
 
-def test_a_table_nobody_decided_about_is_not_served(owner: Store) -> None:
-    owner.db.script("create table extra (a text);\n")
-    refused(StoreError, protect, owner.db, says="who may see extra")
+def test_temporary_tables_do_not_stand_in_for_ours(team: Team) -> None:
+    hers = team.keep(CARLA, "the bank lends yachts", BANK)
+    team.keep(BEN, "a private walrus", visibility="private")
+    db, tables = team.served.db, ("entries", "sessions", "privates", "projects")
+    with asking(ANNA), db.transaction():
+        for table in tables:
+            db.execute(f"create temporary table {table} (id text, number bigint, owner text, name text)")
+        assert not db.query("select holdfast_found(to_tsquery('simple', 'walrus'))")
+        assert db.query("select holdfast_unknown(:id)", {"id": hers})[0][0] is False
+        for table in tables:
+            db.execute(f"drop table pg_temp.{table}")
+    team.turn_away(ANNA, team.told(ANNA, "", about=hers, verb="retired"))
+
+
+def test_a_table_nobody_decided_about_is_not_served(team: Team) -> None:
+    team.owner.db.script("create table extra (a text);\n")
+    refused(StoreError, protect, team.owner.db, says="who may see extra")

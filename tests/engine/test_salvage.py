@@ -14,7 +14,7 @@ import pytest
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.salvage import Saved, read_pages, salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import ALL_VIEWS, open_store
 from holdfast.hosts.cli.main import _run
 from holdfast.model.errors import HoldfastError, NewerStore
 from holdfast.model.event import Event
@@ -25,7 +25,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 from holdfast.verbs.records.write import write
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.erasing import erase
-from tests.conftest import Time, keep, make_memory, new_folder, recorded
+from tests.conftest import Time, contents, keep, make_memory, new_folder, recorded
 from tests.rows import WHOLE, refused, sampled
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -70,6 +70,12 @@ def original(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return events_of(copied(whole, tmp_path_factory.mktemp("sound") / "store"))
 
 
+@pytest.fixture
+def path(whole: Path, tmp_path: Path) -> Path:
+    """Give the file of a copy that a test may hurt."""
+    return copied(whole, tmp_path / "store")
+
+
 WORDS = "plum deploy cache ökonomisch retry token ledger schema 雪 index branch lock mirror quota spool".split()
 
 
@@ -94,8 +100,9 @@ def overwrite(path: Path, page: int, random: Random, *, size: int = 4096) -> Non
         file.write(random.choice((random.randbytes(length), bytes(length))))
 
 
-def saved_from(path: Path, new: Path, original: dict[str, Event]) -> Saved:
+def saved_from(path: Path, original: dict[str, Event]) -> Saved:
     """Salvage a store: what is saved was there before, event by event, and the views follow from it."""
+    new = path.parent.with_name("new.db")
     saved = salvage(path, new)
     found = events_of(new)
     assert {key: original.get(key) for key in found} == found
@@ -109,14 +116,9 @@ def saved_from(path: Path, new: Path, original: dict[str, Event]) -> Saved:
     return saved
 
 
-def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors")]
-    return {table: sorted(map(tuple, store.db.query(f"select * from {table}"))) for table in tables}
-
-
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_whole(
-    whole: Path,
+    path: Path,
     original: dict[str, Event],
     tmp_path: Path,
     seed: int,
@@ -124,7 +126,6 @@ def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     random = Random(seed)
-    path = copied(whole, tmp_path / "store")
     pages = path.stat().st_size // 4096
     for _ in range(random.randint(1, 6)):
         overwrite(path, 1 if random.random() < 0.1 else random.randint(1, pages), random)
@@ -133,64 +134,52 @@ def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_
     if random.random() < 0.5:
         wal = path.with_name("holdfast.db-wal")
         overwrite(wal, random.randint(1, max(1, wal.stat().st_size // 4096)), random)
-    looked = copied(path, tmp_path / "looked")
+    looked, out = copied(path, tmp_path / "looked"), str(tmp_path / "out")
     monkeypatch.setenv("HOLDFAST_HOME", str(looked.parent))
     monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
-    out = str(tmp_path / "out")
     for command in (["doctor"], ["list"], ["recall", "deploy cache"], ["store", "export", out], ["status"]):
         assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
-    saved = saved_from(path, tmp_path / "new.db", original)
+    saved = saved_from(path, original)
     monkeypatch.setenv("HOLDFAST_HOME", str(path.parent))
-    assert _run(["store", "recover", "--yes"]) == 0
-    assert _run(["list"]) == 0
+    assert (_run(["store", "recover", "--yes"]), _run(["list"])) == (0, 0)
     assert "Traceback" not in capsys.readouterr().err
     assert len(events_of(path)) == saved.events
 
 
 @pytest.mark.parametrize("seed", sampled(range(8), 4))
-def test_damage_to_indexes_and_views_alone_loses_nothing(
-    whole: Path, original: dict[str, Event], tmp_path: Path, seed: int
-) -> None:
+def test_damage_to_indexes_and_views_alone_loses_nothing(path: Path, original: dict[str, Event], seed: int) -> None:
     random = Random(seed)
-    path = copied(whole, tmp_path / "store")
-    derived = sorted(derived_pages(path))
-    for page in random.sample(derived, 12):
+    for page in random.sample(sorted(derived_pages(path)), 12):
         overwrite(path, page, random)
-    saved = saved_from(path, tmp_path / "new.db", original)
+    saved = saved_from(path, original)
     assert (saved.events, saved.doubtful) == (len(original), ())
 
 
 def derived_pages(path: Path) -> set[int]:
     """Give the pages of the file that belong to indexes and views only."""
-    pages = read_pages(path)
+    pages, found = read_pages(path), set[int]()
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         rows = connection.execute("select type, tbl_name, name from sqlite_master where rootpage > 0").fetchall()
     views = {table for view in ALL_VIEWS for table in view.tables}
-    names = [name for kind, table, name in rows if kind == "index" or table.split("_")[0] in views]
-    found = set[int]()
-    for name in names:
-        seen = set[int]()
-        list(pages.rows(name, seen))
-        found |= seen
+    for kind, table, name in rows:
+        if kind == "index" or table.split("_")[0] in views:
+            list(pages.rows(name, found))
     return {page for page in found if page not in pages.log and page <= len(pages.body) // pages.size}
 
 
-def test_everything_of_a_whole_store_is_saved(whole: Path, original: dict[str, Event], tmp_path: Path) -> None:
-    path = copied(whole, tmp_path / "store")
+def test_everything_of_a_whole_store_is_saved(path: Path, whole: Path, original: dict[str, Event]) -> None:
+    new, sound = path.parent.with_name("new.db"), copied(whole, path.parent.with_name("sound"))
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
-    saved = salvage(path, tmp_path / "new.db")
+    saved = salvage(path, new)
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
     assert (saved.events, saved.lost, saved.hurt, saved.doubtful, saved.bad_pages) == (len(original), 0, (), (), 0)
     assert (saved.beside["transcripts"], saved.beside["chunks"]) == (1, 1)
-    with (
-        closing(open_store(SQLite(tmp_path / "new.db"))) as new,
-        closing(open_store(SQLite(copied(whole, tmp_path / "sound")))) as old,
-    ):
-        assert contents(new) == contents(old)
+    with closing(open_store(SQLite(new))) as ours, closing(open_store(SQLite(sound))) as theirs:
+        assert contents(ours) == contents(theirs)
         for table in ("events", "entries", "projects", "counters", "settings", "transcripts", "chunk_words_idx"):
-            sql = f"select * from {table} order by 1"
-            assert list(map(tuple, new.db.query(sql))) == list(map(tuple, old.db.query(sql))), table
-    assert SECRET.encode() not in (tmp_path / "new.db").read_bytes()
+            rows, expected = (list(map(tuple, s.db.query(f"select * from {table} order by 1"))) for s in (ours, theirs))
+            assert rows == expected, table
+    assert SECRET.encode() not in new.read_bytes()
 
 
 def without_log(path: Path) -> None:
@@ -218,42 +207,35 @@ def with_bad_inner_page(path: Path) -> None:
     ("hurt", "lost"), [(without_log, 20), (without_table_of_contents, 20), (with_bad_inner_page, 0)]
 )
 def test_what_lies_elsewhere_is_saved(
-    whole: Path, original: dict[str, Event], tmp_path: Path, hurt: Callable[[Path], None], lost: int
+    path: Path, original: dict[str, Event], hurt: Callable[[Path], None], lost: int
 ) -> None:
-    path = copied(whole, tmp_path / "store")
     hurt(path)
-    saved = saved_from(path, tmp_path / "new.db", original)
+    saved = saved_from(path, original)
     assert (saved.events, saved.schema_read) == (len(original) - lost, hurt is not without_table_of_contents)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("older", [False, True], ids=["with checksums", "ids of an older version"])
 def test_an_event_with_flipped_bits_is_refused_and_listed(
-    whole: Path, original: dict[str, Event], tmp_path: Path, seed: int, older: bool
+    path: Path, original: dict[str, Event], seed: int, older: bool
 ) -> None:
     """In its id, and since there are checksums in any of its columns; never kept as an event that did not happen."""
     random = Random(seed)
-    path = copied(whole, tmp_path / "store")
     with closing(open_store(SQLite(path))) as store:  # the log is in the file now
         if older:
             store.db.execute("update events set checksum = null")
     victims = random.sample(sorted(original), 3)
     body = bytearray(path.read_bytes())
-    for key in victims:
-        event = original[key]
-        place, bit = random.randrange(26) if older else random.randrange(len(_row(event))), 1 << random.randrange(7)
-        for found in re.finditer(re.escape(_row(event)), bytes(body)):  # an unused page may hold a second copy
+    for event in map(original.__getitem__, victims):
+        # What stands side by side in the row of an event, and nowhere else.
+        row = f"{event.id}{event.about}{event.verb}{event.at}{event.by.kind}{event.by.name}{event.by.session}".encode()
+        place, bit = random.randrange(26 if older else len(row)), 1 << random.randrange(7)
+        for found in re.finditer(re.escape(row), bytes(body)):  # an unused page may hold a second copy
             body[found.start() + place] ^= bit
     path.write_bytes(body)
-    saved = saved_from(path, tmp_path / "new.db", original)
-    assert saved.events == len(original) - len(victims)
-    assert saved.lost == len(victims)  # the index knows them by their own ids
+    saved = saved_from(path, original)
+    assert (saved.events, saved.lost) == (len(original) - len(victims), len(victims))  # the index knows their own ids
     assert len(saved.refused) <= len(victims)
-
-
-def _row(event: Event) -> bytes:
-    """Return what stands side by side in the row of an event, and nowhere else."""
-    return f"{event.id}{event.about}{event.verb}{event.at}{event.by.kind}{event.by.name}{event.by.session}".encode()
 
 
 def test_a_flipped_bit_in_a_text_is_refused_listed_and_seen_by_the_doctor(tmp_path: Path) -> None:

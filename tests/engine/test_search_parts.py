@@ -23,7 +23,7 @@ from holdfast.model.record import Record
 from holdfast.policy.ranking.diversity import pack, snippet
 from tests.conftest import recorded
 from tests.policy.scripts import scripts_in
-from tests.rows import examples
+from tests.rows import each, examples, rows
 
 globals().update(scripts_in(__file__, package="holdfast.engine"))
 
@@ -33,32 +33,26 @@ def test_text_is_cut_into_words_whole_and_in_parts(text: str, expected: list[str
     assert tokens(text) == expected
 
 
-@given(st.text(max_size=300))
-def test_tokens_never_hold_spaces_and_never_fail(text: str) -> None:
+@settings(max_examples=25)
+@given(st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=801, max_size=3000))
+def test_no_token_holds_a_space_and_cutting_loses_nothing_but_space(text: str) -> None:
     assert all(token and not any(char.isspace() for char in token) for token in tokens(text))
-
-
-def test_a_short_text_is_one_passage_and_a_long_one_is_cut_at_line_ends() -> None:
-    assert passages("short") == ["short"]
-    text = "Title\n" + "\n".join(f"line {number} " + "x" * 80 for number in range(60))
-    assert "\n".join(pieces(text)) == text
-    assert all(piece.startswith("Title\n") for piece in passages(text))
-    assert len(pieces("word " * 100_000)) == MOST
-
-
-@settings(max_examples=10)
-@given(st.text(alphabet="ab .\n", min_size=801, max_size=3000))
-def test_cutting_loses_nothing_but_space(text: str) -> None:
     cut = pieces(text)
     assert all(len(piece) <= max(SIZE, WHOLE) for piece in cut)
     assert len(cut) == MOST or "".join("".join(cut).split()) == "".join(text.split())
 
 
-def test_a_diff_is_headed_by_the_path_it_changes() -> None:
+def test_a_long_text_is_cut_at_line_ends_and_each_passage_headed_by_its_title_or_path() -> None:
+    assert passages("short") == ["short"]
+    text = "Title\n" + "\n".join(f"line {number} " + "x" * 80 for number in range(60))
+    assert "\n".join(pieces(text)) == text
+    assert all(piece.startswith("Title\n") for piece in passages(text))
+    assert len(pieces("word " * 100_000)) == MOST
     lines = "\n".join(f"+    line{number} = compute_something({number})" for number in range(40))
-    diff = f"diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1,5 +1,5 @@ def f():\n{lines}"
-    assert passages(diff)[0].startswith("src/a.py\n@@ def f():")
-    assert all(piece.startswith("src/a.py\n") for piece in passages(diff))
+    head = "diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1,5 +1,5 @@ def f():\n"
+    first, *rest = passages(head + lines)
+    assert first.startswith("src/a.py\n@@ def f():")
+    assert all(piece.startswith("src/a.py\n") for piece in rest)
 
 
 def test_dates_in_a_question_match_days_and_months() -> None:
@@ -109,9 +103,15 @@ def test_a_question_that_names_more_asks_for_no_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is None
 
 
-@examples
-def test_a_question_shares_words_with_a_memory_in_english(question: str, memory: str) -> None:
-    assert set(query_terms(question)) & set(tokens(memory))
+ANOTHER_LANGUAGE, ANOTHER_FORM = (
+    "a_question_shares_words_with_a_memory_in_english",
+    "a_question_in_one_form_finds_the_other",
+)
+
+
+@each("question,memory", [*rows(ANOTHER_LANGUAGE).items(), *rows(ANOTHER_FORM).items()])
+def test_a_question_in_another_language_or_form_shares_words_with_a_memory(question: str, memory: str) -> None:
+    assert (set(query_terms(question)) - {"var"}) & set(tokens(memory))
 
 
 @examples
@@ -119,17 +119,10 @@ def test_the_language_is_told_by_script_and_function_words(text: str, foreign: b
     assert is_foreign(text) == foreign
 
 
-@examples
-def test_a_question_in_one_form_finds_the_other(question: str, memory: str) -> None:
-    asked = set(query_terms(question)) - {"var"}
-    assert asked & set(tokens(memory))
-
-
 def test_transcripts_of_an_earlier_version_are_indexed_again(
     database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = open_store(database())
-    text = "The db of prod is full."
+    store, text = open_store(database()), "The db of prod is full."
     saved = Transcript(session="s", project=1, format="markdown", saved_at="2026-01-01T00:00:00Z", tokens=9, body=text)
     transcripts.save(store, saved, [text])
     store.db.execute("delete from chunk_words")
@@ -143,15 +136,12 @@ EVERYWHERE = (0, 2**62)
 
 
 @pytest.fixture
-def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def large(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Give 600 records of three projects, which count as very many: all deploy, a third to staging, two on a Sunday."""
     monkeypatch.setattr(lexical, "MANY", 500)
     monkeypatch.setattr(lexical, "DRAWN", 400)
-    clock = Clock(lambda: 1_700_000_000.0)
-    texts = [
-        f"Deploy {n} goes {'to staging' if n % 3 == 0 else 'out'}{' on Sunday' if n in (7, 8) else ''}"
-        for n in range(600)
-    ]
+    places, days = ("to staging", "out", "out"), {7: " on Sunday", 8: " on Sunday"}
+    texts = [f"Deploy {n} goes {places[n % 3]}{days.get(n, '')}" for n in range(600)]
     store.commit([recorded(clock, text, project=f"p{n % 3 if n > 300 else 0}") for n, text in enumerate(texts)])
     return store
 
@@ -191,14 +181,13 @@ def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytes
 
 
 def test_the_one_record_with_all_words_is_found_however_common_each_word_is(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lexical, "POSTINGS", 40)
     asked = ["amber", "birch", "cedar", "delta", "ember"]
     texts = [" ".join(word for word in asked if word != asked[n % 5]) for n in range(200)]
     texts[100] = " ".join(asked)
     texts += [f"amber {n}" for n in range(50)]
-    clock = Clock(lambda: 1_700_000_000.0)
     entries = store.commit([recorded(clock, text, project="p") for text in texts])
     found = look_up(Frequencies(store), asked, [EVERYWHERE], len(texts), most=10).found
     assert next(iter(found)) == entries[100].number

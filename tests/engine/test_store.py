@@ -23,8 +23,7 @@ from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
-from tests.conftest import recorded
-from tests.engine.test_salvage import contents
+from tests.conftest import START, Time, contents, recorded
 from tests.rows import WHOLE, refused, some
 
 VERBS: tuple[Verb, ...] = (
@@ -69,9 +68,8 @@ def some_history(seed: int, size: int = 40) -> list[Event]:
             "linked": arrow,
             "unlinked": arrow,
         }
-        by = Actor(name="a", session="s")
         event = event_about(clock, about, verb, **said.get(verb, {}))
-        events.append(replace(event, about=about or event.id, at=instant(now[0]), by=by))
+        events.append(replace(event, about=about or event.id, at=instant(now[0]), by=Actor(name="a", session="s")))
     return events
 
 
@@ -95,16 +93,13 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
     assert everything(store) == lived
 
 
-def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
+def test_a_commit_is_all_or_nothing(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     store.commit([recorded(clock, "kept")])
     before = everything(store)
-
     with monkeypatch.context() as patch:
         patch.setattr(usage.usage, "apply", lambda *_: 1 / 0)
         refused(ZeroDivisionError, store.commit, [recorded(clock, "lost")])
-    assert everything(store) == before
-    assert len(list(store.journal())) == 1
+    assert (everything(store), len(list(store.journal()))) == (before, 1)
     store.commit([recorded(clock, "after")])
     assert records.counted(store, Filter()) == 2
 
@@ -141,9 +136,7 @@ def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
     assert store.last_id() == max(event.id for event in events)
 
 
-def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
-
+def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store, clock: Clock) -> None:
     told = recorded(clock, "the secret plan", project="p")
     event = partial(event_about, clock, told.id)
     used = event("used", outcome="applied", note="a secret note", variant="secret words", observed="a secret seen")
@@ -157,44 +150,40 @@ def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) ->
     store.commit([told, used, *(event(verb, **said) for verb, said in spoken if verb != "used")])
     store.commit([event("erased")])
     store.commit([event(verb, **said) for verb, said in spoken if verb != "injected"])
-    kept = json.dumps([dict(one.data) for _, one in store.journal()]) + str(everything(store))
-    assert "secret" not in kept
+    before = everything(store)
+    assert "secret" not in json.dumps([dict(one.data) for _, one in store.journal()]) + str(before)
     found = some(the_record(store, told.id))
     assert (found.record.state, found.record.project) == ("erased", "p")
     assert usage.of(store, [told.id]) == {told.id: Usage(applied=2, last_used_at=used.at)}
-    before = everything(store)
     store.rebuild()
     assert everything(store) == before
 
 
-def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store) -> None:
-    now = [1_700_000_000.0]
-    clock = Clock(lambda: now[0])
+def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store, time: Time, clock: Clock) -> None:
     for number in range(6):
-        now[0] += 86_400
+        time.pass_days(1)
         labelled = {"scopes": ["a:b"] if number < 3 else ["ab"], "tags": ["odd"] if number % 2 else []}
         kind, project = "scar" if number == 3 else "fact", "p" if number % 2 else ""
         event = recorded(clock, f"n{number}", project=project, kind=kind, **labelled)
         store.commit([replace(event, by=Actor(session=f"s{number // 3}"))])
-
-    def titles(**chosen: Any) -> list[str]:
-        return [entry.record.title for entry in records.page(store, Filter(**chosen), limit=10)]
-
-    assert titles() == ["n5", "n4", "n3", "n2", "n1", "n0"]
-    assert titles(projects=(store.project_number("p"),)) == ["n5", "n3", "n1"]
-    assert titles(kinds=("scar",)) == ["n3"]
-    assert titles(scopes=("a",)) == ["n2", "n1", "n0"]
-    assert titles(tags=("odd",), scopes=("ab",)) == ["n5", "n3"]
-    assert titles(session="s1") == ["n5", "n4", "n3"]
-    assert titles(since=instant(1_700_000_000.0 + 5 * 86_400)) == ["n5", "n4"]
-    assert titles(until=instant(1_700_000_000.0 + 2 * 86_400)) == ["n0"]
-    assert titles(states=("retired",)) == []
+    chosen: list[tuple[str, dict[str, Any]]] = [
+        ("n5 n4 n3 n2 n1 n0", {}),
+        ("n5 n3 n1", {"projects": (store.project_number("p"),)}),
+        ("n3", {"kinds": ("scar",)}),
+        ("n2 n1 n0", {"scopes": ("a",)}),
+        ("n5 n3", {"tags": ("odd",), "scopes": ("ab",)}),
+        ("n5 n4 n3", {"session": "s1"}),
+        ("n5 n4", {"since": instant(START + 5 * 86_400)}),
+        ("n0", {"until": instant(START + 2 * 86_400)}),
+        ("", {"states": ("retired",)}),
+    ]
+    for titles, given in chosen:
+        assert [entry.record.title for entry in records.page(store, Filter(**given), limit=10)] == titles.split(), given
     assert labels.counts(store, "scope") == {"a:b": 3, "ab": 3}
     assert labels.scopes_under(store, "a") == ["a:b"]
 
 
-def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
+def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store, clock: Clock) -> None:
     old, new = recorded(clock, "old"), recorded(clock, "new")
     store.commit([old, new, event_about(clock, new.id, "linked", relation="supersedes", target=old.id)])
     assert [arrow.relation for arrow in links.around(store, old.id)] == ["supersedes"]
@@ -203,12 +192,10 @@ def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(sto
     assert links.superseded(store, [old.id]) == {}
 
 
-def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
+def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store, clock: Clock) -> None:
     event = recorded(clock, "one", project="p")
     entry = store.commit([event])[0]
-    home = store.project_number("p")
-    assert vectors.waiting(store, (home,), 10) == [entry.number]
+    assert vectors.waiting(store, (store.project_number("p"),), 10) == [entry.number]
     fingerprint = records.fingerprint(entry.record)
     made = Passage(number=entry.number, passage=0, fingerprint=fingerprint, code=b"\0" * 8, vector=b"\0\0")
     vectors.store(store, [entry.number], [made])
@@ -236,20 +223,21 @@ def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: py
     store.close()
 
 
-def test_a_foreign_id_is_found_whole_or_by_its_beginning(store: Store) -> None:
-    clock = Clock()
+def test_a_foreign_id_is_found_whole_or_by_its_beginning(store: Store, clock: Clock) -> None:
     ids = ("learning:a1b2c3d4-1", "a1b2c3d4-2", "50%_off", 7, "observation:s-1:17", "summary:s-1:17")
-    store.commit([recorded(clock, f"thing {one}", extra={"imported": {"system": "x", "id": one}}) for one in ids])
+    store.commit([recorded(clock, f"{one}", extra={"imported": {"system": "x", "id": one}}) for one in ids])
     store.commit([recorded(clock, "mentions imported a1b2c3d4-1")])
-
-    def found(reference: str, *, whole: bool = False, system: str = "") -> list[str]:
-        return [entry.record.body for entry in by_foreign_id(store, reference, whole=whole, system=system)]
-
-    assert found("A1B2C3D4") == ["thing learning:a1b2c3d4-1", "thing a1b2c3d4-2"]
-    assert found("a1b2c3d4-2") == ["thing a1b2c3d4-2"]
-    assert found("50%_o") == ["thing 50%_off"]
-    assert (found("7"), found("7", whole=True), found("a1b2", whole=True)) == ([], ["thing 7"], [])
-    assert found("b2c3") == []
-    assert found("17", whole=True, system="x") == ["thing observation:s-1:17", "thing summary:s-1:17"]
-    assert found("observation:s-1:17") == ["thing observation:s-1:17"]
-    assert found("17", whole=True, system="y") == []
+    asked: list[tuple[str, dict[str, Any], str]] = [
+        ("A1B2C3D4", {}, "learning:a1b2c3d4-1 a1b2c3d4-2"),
+        ("a1b2c3d4-2", {}, "a1b2c3d4-2"),
+        ("50%_o", {}, "50%_off"),
+        ("7", {}, ""),
+        ("7", {"whole": True}, "7"),
+        ("a1b2", {"whole": True}, ""),
+        ("b2c3", {}, ""),
+        ("17", {"whole": True, "system": "x"}, "observation:s-1:17 summary:s-1:17"),
+        ("17", {"whole": True, "system": "y"}, ""),
+        ("observation:s-1:17", {}, "observation:s-1:17"),
+    ]
+    for reference, how, found in asked:
+        assert [one.record.body for one in by_foreign_id(store, reference, **how)] == found.split(), (reference, how)

@@ -7,11 +7,10 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Self
 
 import pytest
 
@@ -171,7 +170,7 @@ def test_a_memory_file_that_becomes_a_link_is_not_read(
         if Path(path) == folder:
             (folder / "a.md").unlink()
             (folder / "a.md").symlink_to(tmp_path / "outside" / "notes.md")
-        return _Entries(entries)
+        return nullcontext(entries)
 
     replica = MarkdownFolder(folder, tmp_path / "states")
     with monkeypatch.context() as patched:
@@ -180,14 +179,6 @@ def test_a_memory_file_that_becomes_a_link_is_not_read(
     replica.close()
     assert done.came == 0
     assert SECRET not in str(list(memory.store.journal()))
-
-
-class _Entries(list["os.DirEntry[str]"]):
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 def test_a_pipe_a_folder_and_a_large_file_are_refused_at_once(tmp_path: Path) -> None:

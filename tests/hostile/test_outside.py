@@ -36,11 +36,10 @@ from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from tests import engines
-from tests.conftest import Time, keep, make_memory, new_folder
+from tests.conftest import Time, contents, keep, make_memory, new_file, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
 from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
-from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (
@@ -84,9 +83,7 @@ def _request(method: str, params: Any) -> dict[str, Any]:
 def test_any_frame_is_answered_without_an_internal_error(
     tmp_path_factory: pytest.TempPathFactory, some: list[bytes]
 ) -> None:
-    home = tmp_path_factory.getbasetemp() / "frames"
-    flags = _flags(home)
-    with serving(["core"], flags) as server:
+    with serving(["core"], _flags(tmp_path_factory.getbasetemp() / "frames")) as server:
         answers = _answers(server, some)
     assert [one for one in answers if one.get("error", {}).get("code") == INTERNAL] == [], some
 
@@ -178,23 +175,21 @@ fronts = st.dictionaries(
 )
 
 
-@tried(80)
-@given(front=st.one_of(texts, fronts.map(json.dumps)), body=texts)
-def test_any_markdown_is_read_or_refused(front: str, body: str) -> None:
-    for content in (body, f"---\n{front}\n---\n{body}", f"---\n{front}"):
-        try:
-            assert isinstance(file_parts(content), dict)
-        except HoldfastError as problem:
-            assert problem.message  # noqa: PT017
-
-
-@tried(80)
-@given(front=texts, said=st.one_of(texts, values.map(json.dumps), fronts.map(json.dumps)))
-def test_any_line_of_a_note_is_read_or_refused(front: str, said: str) -> None:
+def taken(read: Callable[..., object], *given: Any) -> None:
+    """Read something; it may be refused, in our own words."""
     try:
-        event_of(f"{front}\t{said}")
+        read(*given)
     except HoldfastError as problem:
-        assert problem.message  # noqa: PT017
+        assert problem.message  # noqa: PT017  the refusal is what is tested
+
+
+@tried(80)
+@given(front=st.one_of(texts, fronts.map(json.dumps)), said=st.one_of(texts, values.map(json.dumps)))
+def test_any_markdown_and_any_line_of_a_note_is_read_or_refused(front: str, said: str) -> None:
+    for content in (said, f"---\n{front}\n---\n{said}", f"---\n{front}"):
+        taken(file_parts, content)
+    for line in (f"{front}\t{said}", f"{said}\t{front}"):
+        taken(event_of, line)
 
 
 @tried(20)
@@ -218,12 +213,8 @@ def test_any_bytes_are_read_or_refused_by_every_importer(
             _imported(memory, system, place)
 
 
-def _imported(memory: Memory, system: str, place: Path, **options: Any) -> None:
-    """Import what is there; it may be refused, in our own words."""
-    try:
-        import_items(memory, system, foreign_items(system, place), **options)
-    except HoldfastError as problem:
-        assert problem.message  # noqa: PT017  the refusal is what is tested
+def _imported(memory: Memory, system: str, place: Path, *, dry_run: bool = False) -> None:
+    taken(lambda: import_items(memory, system, foreign_items(system, place), dry_run=dry_run))
 
 
 def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
@@ -247,9 +238,7 @@ def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
-    folder = new_folder(tmp_path / "memories")
-    secret = tmp_path / "secret.txt"
-    secret.write_text("not for anybody")
+    folder, secret = new_folder(tmp_path / "memories"), new_file(tmp_path / "secret.txt", "not for anybody")
     (folder / "link.md").symlink_to(secret)
     (folder / "loop.md").symlink_to(folder / "loop.md")
     (folder / "folder.md").mkdir()
@@ -325,20 +314,11 @@ def objects(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-@pytest.fixture
-def run(tmp_path: Path, own_home: Path) -> Run:
-    (tmp_path / "work").mkdir()
-    return runner(tmp_path / "work", own_home)
-
-
 @each("make", [nested, objects])
 def test_only_json_up_to_the_limit_is_parsed(make: Callable[[int], str]) -> None:
     assert parse_json(make(DEEPEST)) == json.loads(make(DEEPEST))
     for depth in DEPTHS:
         refused(TooDeep, parse_json, make(depth), says="nested more than 100 levels deep")
-
-
-def test_json_that_is_too_long_or_broken_is_refused() -> None:
     refused(NotJson, parse_json, b'"12345678901"', 10, says="longer than 10 bytes")
     for broken in (b"\xff\xfe", b"{", b"", "1" * 5_000):
         refused(NotJson, parse_json, broken)
@@ -346,10 +326,9 @@ def test_json_that_is_too_long_or_broken_is_refused() -> None:
 
 @pytest.mark.parametrize("depth", sampled([DEEPEST + 1, 10_000], 2))
 @pytest.mark.parametrize("command", rows("commands_that_parse_json"), ids=" ".join)
-def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: list[str], depth: int) -> None:
+def test_a_command_refuses_it_in_plain_words(tmp_path: Path, own_home: Path, command: list[str], depth: int) -> None:
     deep = f'[{{"text": "x", "more": {objects(depth)}}}]'
-    file = tmp_path / "deep.json"
-    file.write_text(deep)
+    file, run = new_file(tmp_path / "deep.json", deep), runner(new_folder(tmp_path / "work"), own_home)
     run("session", "start")
     before = answer(run("status", "--json"))
     done = run(*(part.format(file=file, text=objects(min(depth, 9_000))) for part in command), stdin=deep)
@@ -358,8 +337,7 @@ def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: 
     if command[-2:] == ["--from", "file"]:
         assert "nested" in said  # an importer remarks on what it leaves alone
     else:
-        assert done.returncode == 64, said
-        assert answer(run("status", "--json")) == before
+        assert (done.returncode, answer(run("status", "--json"))) == (64, before), said
 
 
 def test_a_message_to_the_mcp_server_is_refused_under_its_own_id(tmp_path: Path) -> None:
@@ -371,18 +349,15 @@ def test_a_message_to_the_mcp_server_is_refused_under_its_own_id(tmp_path: Path)
     for depth, told in zip(DEPTHS, answers[:4], strict=False):
         assert (told["id"], told["error"]["code"]) == (f"a-{depth}", INVALID_PARAMS), told
         assert "nested more than 100 levels deep" in str(told["error"])
-    assert [(told["id"], told["result"]["isError"]) for told in answers[4:]] == [
-        *((n, True) for n in DEPTHS[:-1]),
-        (8, False),
-    ]
+    told_texts = [(told["id"], told["result"]["isError"]) for told in answers[4:]]
+    assert told_texts == [*((depth, True) for depth in DEPTHS[:-1]), (8, False)]
 
 
 @each("depth", [DEEPEST + 1, 900, 10_000])
 def test_a_client_s_file_is_left_alone(depth: int) -> None:
+    says = "nested more than 100 levels deep"
     for text in (objects(depth), "// a comment\n" + objects(depth)):
-        refused(InvalidFile, jsontext.value_of, text, says="nested more than 100 levels deep")
-        refused(
-            InvalidFile, jsontext.put, text, ("mcpServers", "holdfast"), {}, says="nested more than 100 levels deep"
-        )
+        refused(InvalidFile, jsontext.value_of, text, says=says)
+        refused(InvalidFile, jsontext.put, text, ("mcpServers", "holdfast"), {}, says=says)
     if depth > sys.getrecursionlimit():
         refused(InvalidFile, tomltext.value_of, "a = " + nested(depth))

@@ -29,10 +29,9 @@ from holdfast.verbs.sessions.session import find_session, start
 from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, touch
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, contents, make_memory
 from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, tried, values
 from tests.rows import sampled
-from tests.soak.checks import contents
 
 WAIVED = Waivers(duplicate=True, transient=True)
 KINDS = ("fact", "scar", "decision", "thread", "observation", "preference")

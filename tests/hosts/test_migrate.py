@@ -19,10 +19,9 @@ from holdfast.engine.store import ALL_VIEWS, open_store
 from holdfast.model.errors import StoreError
 from holdfast.model.ids import Clock
 from tests import engines
-from tests.conftest import recorded
+from tests.conftest import contents, recorded
 from tests.engine.test_moving import filled, shared
 from tests.engine.test_old_stores import STORES
-from tests.engine.test_salvage import contents
 from tests.hosts.running import Run, answer, preloaded
 from tests.rows import WHOLE, missing
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import holdfast
+from tests.integrations.conftest import TOKEN
 from tests.replicas.seats import git
 from tests.rows import Late, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import anthropic
     from anthropic.lib import tools as sdk
 
@@ -26,13 +25,6 @@ else:
     anthropic, sdk, ours = Late("anthropic"), Late("anthropic.lib.tools"), Late("holdfast.integrations.anthropic")
 
 pytestmark = pytest.mark.xdist_group("integrations")
-TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
-    with holdfast.open(tmp_path, home=tmp_path / "store", agent="claude", settings={"embedder": "none"}) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -90,9 +82,7 @@ def test_a_secret_is_refused_and_nothing_is_saved(tool: ours.MemoryTool, memory:
     refused = answer(tool, "create", path="/memories/keys.md", file_text=f"token: {TOKEN}")
     assert refused.startswith("error: Error: nothing was saved. The text contains credentials")
     assert TOKEN not in refused
-    assert answer(tool, "create", path="/memories/keys.md", file_text="none") == (
-        "File created successfully at: /memories/keys.md"
-    )
+    assert answer(tool, "create", path="/memories/keys.md", file_text="none").endswith("at: /memories/keys.md")
     assert "nothing was saved" in answer(tool, "insert", path="/memories/keys.md", insert_line=0, insert_text=TOKEN)
     assert "nothing was saved" in answer(tool, "create", path=f"/memories/{TOKEN}", file_text="x")
     assert [record.body for record in memory.list(kinds=["item"])] == ["none"]
@@ -152,11 +142,10 @@ def test_paths_are_of_any_depth_but_no_file_is_a_directory_and_none_moves_into_i
         answer(tool, "create", path=path, file_text=path)
         assert answer(tool, "view", path=path).endswith(path)
     answer(tool, "create", path="/memories/a", file_text="one")
-    assert answer(tool, "create", path="/memories/a/b", file_text="x").endswith(
-        "/memories/a is a file, not a directory."
-    )
     answer(tool, "create", path="/memories/c/d", file_text="two")
-    assert answer(tool, "create", path="/memories/c", file_text="x") == "error: File /memories/c already exists"
+    below, again = (answer(tool, "create", path=f"/memories/{name}", file_text="x") for name in ("a/b", "c"))
+    assert below.endswith("/memories/a is a file, not a directory.")
+    assert again == "error: File /memories/c already exists"
     assert "Cannot rename" in answer(tool, "rename", old_path="/memories/c", new_path="/memories/c/d/e")
     assert "Cannot rename" in answer(tool, "rename", old_path="/memories", new_path="/memories/x")
     assert tool.clear_all_memory() == "All memory cleared"
@@ -166,9 +155,8 @@ def test_paths_are_of_any_depth_but_no_file_is_a_directory_and_none_moves_into_i
 def test_projects_do_not_share_files(tmp_path: Path) -> None:
     for project in ("one", "two"):
         with holdfast.open(tmp_path, home=tmp_path / "store", project=project) as memory:
-            assert answer(ours.MemoryTool(memory), "create", path="/memories/a.md", file_text=project).startswith(
-                "File created"
-            )
+            made = answer(ours.MemoryTool(memory), "create", path="/memories/a.md", file_text=project)
+        assert made.startswith("File created")
 
 
 def test_threads_create_a_file_once(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
@@ -213,11 +201,8 @@ class Claude:
         return [(block["content"], block.get("is_error", False)) for block in results]
 
 
-ASK: dict[str, Any] = {
-    "model": "m",
-    "max_tokens": 9,
-    "messages": [{"role": "user", "content": "Remember: Ada likes tea."}],
-}
+ASK: dict[str, Any] = {"model": "m", "max_tokens": 9}
+ASK["messages"] = [{"role": "user", "content": "Remember: Ada likes tea."}]
 EXPECTED = [
     ("File created successfully at: /memories/a.md", False),
     ("Path /memories/../x would escape /memories directory", True),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 import holdfast
+from tests.integrations.conftest import TOKEN
 from tests.rows import Late, examples, of_type, refused, rows, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from langgraph.store import base
@@ -24,13 +24,6 @@ else:
     ours = Late("holdfast.integrations.langgraph")
 
 pytestmark = pytest.mark.xdist_group("integrations")
-TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
-    with holdfast.open(tmp_path, home=tmp_path / "store", agent="graph", settings={"embedder": "none"}) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -66,21 +59,17 @@ def plain(items: list[Any]) -> list[tuple[tuple[str, ...], str, dict[str, Any]]]
 
 
 def test_it_answers_as_the_store_in_memory(store: ours.HoldfastStore) -> None:
-    filled(store)
-    theirs = filled(theirs_in_memory.InMemoryStore())
-    for namespace, key in [
-        *((namespace, key) for namespace, key, _ in ITEMS),
-        (("users", "ada"), "gone"),
-        (("x",), "y"),
-    ]:
-        ours, expected = store.get(namespace, key), theirs.get(namespace, key)
-        assert plain([ours] if ours else []) == plain([expected] if expected else [])
-    for prefix in ((), ("users",), ("users", "ada"), ("users", "ada", "old"), ("docs",), ("nothing",)):
-        assert plain(list(store.search(prefix, limit=50))) == plain(list(theirs.search(prefix, limit=50))), prefix
-    for chosen in FILTERS:
-        where = ("users", "ada") if "$g" in str(chosen) else ()  # theirs fails on what is not a number
-        ours_found, found = store.search(where, filter=chosen, limit=50), theirs.search(where, filter=chosen, limit=50)
-        assert plain(list(ours_found)) == plain(list(found)), chosen
+    both = filled(store), filled(theirs_in_memory.InMemoryStore())
+    for where in [(namespace, key) for namespace, key, _ in ITEMS] + [(("users", "ada"), "gone"), (("x",), "y")]:
+        ours, expected = (plain([item] if (item := one.get(*where)) else []) for one in both)
+        assert ours == expected, where
+    prefixes = ((), ("users",), ("users", "ada"), ("users", "ada", "old"), ("docs",), ("nothing",))
+    asked: list[tuple[tuple[str, ...], dict[str, Any] | None]] = [(prefix, None) for prefix in prefixes]
+    # Theirs fails on what is not a number.
+    asked += [(("users", "ada") if "$g" in str(chosen) else (), chosen) for chosen in FILTERS]
+    for prefix, chosen in asked:
+        ours, expected = (plain(list(one.search(prefix, filter=chosen, limit=50))) for one in both)
+        assert ours == expected, (prefix, chosen)
 
 
 @examples

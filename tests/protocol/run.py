@@ -4,7 +4,6 @@
 Inspector every third question.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -12,13 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import IO
 
 from holdfast.hosts.mcp.serving import serving
 from tests.clients.fetch import fetched, installed, node
+from tests.hosts.conftest import environment_of
+from tests.hosts.served import Served
+from tests.protocol.server import TOKEN
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -46,7 +46,7 @@ def main() -> int:
     install()
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-protocol-") as scratch:
-        environment = _environment(Path(scratch))
+        environment = {**environment_of(Path(scratch)), "NO_COLOR": "1"}
         failed = [*inspect(environment), *conform(environment)]
     for line in failed:
         print(f"FAILED {line}")
@@ -63,10 +63,8 @@ def install() -> None:
 def inspect(environment: dict[str, str]) -> Iterator[str]:
     """Ask both hosts everything that can be listed, and one tool, two questions at a time; give what failed."""
     stdio = (sys.executable, "-m", "holdfast", "mcp")
-    with _started(environment, *stdio[1:], "--http", "--port", "0") as (_, error):
-        url = _address(error.readline())
-        token = (Path(environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
-        http = (url, "--transport", "http", "--header", f"Authorization: Bearer {token}")
+    with Served(environment, ROOT) as served:
+        http = (served.url, "--transport", "http", "--header", f"Authorization: Bearer {served.token}")
         toy = (sys.executable, "-m", "tests.hosts.toy")
         hosts = (("stdio", stdio, _offered()), ("http", http, _offered()), ("toy", toy, TOY))
         asked = [(*one, target) for host, target, questions in hosts for one in product((host,), ERAS, questions)]
@@ -97,11 +95,10 @@ def _inspect(target: Sequence[str], era: str, question: Sequence[str], environme
 
 def conform(environment: dict[str, str]) -> Iterator[str]:
     """Run the frozen set of each revision against the fixtures; give what its baseline does not expect."""
-    with _started(environment, "-m", "tests.protocol.server") as (output, _):
-        url = _address(output.readline())
+    with Served(environment, ROOT, ("-m", "tests.protocol.server"), TOKEN) as served:
         for revision in REVISIONS:
             baseline = str(HERE / f"baseline.{revision}.yml")
-            given = ("server", "--url", url, "--requirements", revision, "--expected-failures", baseline)
+            given = ("server", "--url", served.url, "--requirements", revision, "--expected-failures", baseline)
             done = _node(CONFORMANCE, *given, environment=environment)
             print(f"conformance {revision}: {_summary(done.stdout)}")
             if done.returncode:
@@ -117,35 +114,6 @@ def _summary(output: str) -> str:
 def _node(script: Path, *arguments: str, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     command = [str(node()), str(script), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
-
-
-@contextmanager
-def _started(environment: dict[str, str], *arguments: str) -> Iterator[tuple[IO[str], IO[str]]]:
-    """Start one of our servers and stop it at the end; gives its output and its messages."""
-    command = [sys.executable, *arguments]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        yield process.stdout, process.stderr
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-def _address(line: str) -> str:
-    found = re.search(r"http://\S+/mcp", line)
-    if not found:
-        sys.exit(f"a server did not start: {line}")
-    return found[0]
-
-
-def _environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    store = {"HOLDFAST_HOME": str(home / "store"), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "protocol"}
-    return {**kept, **store, "HOME": str(home), "NO_COLOR": "1"}
 
 
 if __name__ == "__main__":

@@ -36,6 +36,6 @@ if __name__ == "__main__":
     with listening(0) as listener:
         port = int(listener.getsockname()[1])
         served = Introduced(app(server_of(surface, Call(open=no_store)), token=TOKEN, port=port))
-        print(f"http://127.0.0.1:{port}/mcp", flush=True)
+        print(f"http://127.0.0.1:{port}/mcp", file=sys.stderr, flush=True)
         uvicorn.Server(uvicorn.Config(served, log_level="warning", lifespan="on")).run(sockets=[listener])
     sys.exit(0)

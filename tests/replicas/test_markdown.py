@@ -80,17 +80,12 @@ def test_a_file_changed_while_it_is_synced_is_left_for_the_next_time(ada: Seat) 
     assert (now.body, now.tags) == ("A person was faster.", ("new",))
 
 
-def test_line_ends_and_byte_order_marks_are_no_edit(ada: Seat) -> None:
-    keep(ada.memory, "One line.\n\nAnother line.")
+def test_line_ends_byte_order_marks_and_a_damaged_manifest_are_no_edit(ada: Seat) -> None:
+    record = keep(ada.memory, "One line.\n\nAnother line.")
     ada.sync()
     path = ada.file()
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert ada.sync().came == 0
-
-
-def test_a_damaged_manifest_is_begun_anew(ada: Seat) -> None:
-    record = keep(ada.memory, "A thing.")
-    ada.sync()
     ada.replica.close()
     (state,) = ada.replica._states.glob("*.db")
     state.write_bytes(b"not a database at all, but long enough to be looked at" * 20)

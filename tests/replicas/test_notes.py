@@ -34,8 +34,7 @@ def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
     class Slow:
         """Bob is faster between ada's fetch and her push, twice."""
 
-        def __init__(self) -> None:
-            self.left = 2
+        left = 2
 
         def __getattr__(self, name: str) -> Any:
             if name == "push" and self.left:
@@ -52,16 +51,15 @@ def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
 
 
 def test_a_repository_without_commits_waits_for_the_first_one(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
     git(tmp_path, "init", "-q", "-b", "main", "empty")
-    memory = make_memory(tmp_path, Time())
-    notes = GitNotes(tmp_path / "empty", tmp_path / "states")
-    record = keep(memory, "Before any commit.", visibility="team")
-    done = sync(memory, notes, with_team(memory.project))
-    assert "no commit yet" in done.remarks[0].why
-    commit(tmp_path / "empty")
-    assert sync(memory, notes, with_team(memory.project)).put.records == 1
-    assert git(tmp_path / "empty", "notes", "--ref", "holdfast/learnings", "show", "HEAD").startswith(record.id)
-    memory.close()
+    notes = GitNotes(empty, tmp_path / "states")
+    with make_memory(tmp_path, Time()) as memory:
+        record = keep(memory, "Before any commit.", visibility="team")
+        assert "no commit yet" in sync(memory, notes, with_team(memory.project)).remarks[0].why
+        commit(empty)
+        assert sync(memory, notes, with_team(memory.project)).put.records == 1
+    assert git(empty, "notes", "--ref", "holdfast/learnings", "show", "HEAD").startswith(record.id)
 
 
 def test_worktrees_share_notes_and_submodules_have_their_own(ada: Seat, bob: Seat, tmp_path: Path) -> None:
@@ -180,7 +178,7 @@ def test_processes_that_append_at_once_lose_nothing(ada: Seat, tmp_path: Path) -
         one.start()
     for one in started:
         one.join()
-        assert one.exitcode == 0
+    assert [one.exitcode for one in started] == [0] * processes
     assert ada.sync().came == processes * each
     assert not git(ada.folder, "for-each-ref", "refs/holdfast/aside")
 

@@ -30,19 +30,12 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revise
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
+from tests.engines import release
 from tests.soak import viewer
 
 WORDS = "plum deploy cache retry token ledger schema index branch lock mirror quota spool brief anchor thread".split()
 CALM = 0.05  # seconds between two things an agent does
 DAY = 86_400
-# A release whose views are older than those of the store: it must be refused and change nothing.
-OLDER = """
-from holdfast.engine.views import records, words
-for view in (records.records, words.words):
-    view.version -= 1
-from holdfast.hosts.cli.entry import main
-main()
-"""
 
 
 class Log:
@@ -201,9 +194,9 @@ def syncing(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
 
 
 def older(log: Log, _chance: random.Random, _guise: str) -> Iterator[None]:
-    """Open the store with a release that is older than it."""
+    """Open the store with a release that is older than it: it must be refused and change nothing."""
     while True:
-        done = subprocess.run([sys.executable, "-c", OLDER, "list"], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", release(-1), "list"], capture_output=True, text=True, check=False)
         if done.returncode == 5 and "newer" in done.stderr:
             log.say(typed="newer_store", refused=1)
         elif done.returncode != -9:

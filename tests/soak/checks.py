@@ -17,23 +17,18 @@ from typing import Any
 from holdfast.compose import LOCK
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import Store, open_store
 from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
+from tests.conftest import contents
+from tests.engines import release
 from tests.hosts.running import processes
 
 PROJECT = "example.org/acme/shop"
 GROWTH = 1.25  # times what a process had after a quarter of the time
 SLACK = 12_000  # kilobytes: caches that fill once
-NEWER = """
-from holdfast.engine.views import records, words
-for view in (records.records, words.words):
-    view.version += 1
-from holdfast.hosts.cli.entry import main
-main()
-"""
 
 
 @dataclass(frozen=True)
@@ -125,12 +120,6 @@ def _once(texts: list[str], lines: list[dict[str, Any]], word: str, name: str) -
     return Finding(name, bool(taken) and not lost and not twice, f"{len(taken)} taken, {len(lost)} lost, {twice} twice")
 
 
-def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """Give what every view holds."""
-    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors", "unembedded")]
-    return {table: sorted(map(tuple, store.db.query(f"select * from {table}")), key=repr) for table in tables}
-
-
 def _replay(store: Store) -> Finding:
     before = contents(store)
     store.rebuild()
@@ -192,7 +181,7 @@ def _newer(home: Path) -> Finding:
         subprocess.run(
             [sys.executable, *start, "status", "--json"], env=environment, capture_output=True, text=True, check=False
         )
-        for start in (("-c", NEWER), ("-m", "holdfast"))
+        for start in (("-c", release(1)), ("-m", "holdfast"))
     )
     events = json.loads(newer.stdout)["events"] if newer.returncode == 0 else newer.stderr[-300:]
     return Finding(

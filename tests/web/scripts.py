@@ -62,6 +62,9 @@ class Script(verbs.Script):
             "events": lambda script, _: script.memory.store.last_seq(),
             "today": lambda script, _: script.memory.clock.now()[:10],
             "cookie": lambda script, given: [script.site.browser.cookies.set(name, given[name]) for name in given],
+            "patch": lambda script, given: [
+                script.request.getfixturevalue("monkeypatch").setattr(name, given[name]) for name in given
+            ],
             "undo": lambda script, given: script.site.undo(**given),
             "drifted": lambda script, _: script.drift(),
             "settings": lambda _, given: (

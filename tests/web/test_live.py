@@ -5,8 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from threading import Timer
 
@@ -16,7 +14,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from tests.conftest import keep
 from tests.hosts.running import preloaded, wait_for
-from tests.web.running import Viewer, checkout, hook
+from tests.web.running import Viewer, checkout, hook, stream
 
 
 @pytest.fixture(scope="module")
@@ -30,45 +28,28 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     one.close()
 
 
-@contextmanager
-def stream(viewer: Viewer, after: str = "") -> Iterator[HTTPResponse]:
-    """Open the live stream as a program does."""
-    connection = HTTPConnection("127.0.0.1", viewer.port, timeout=120)
-    connection.request("GET", f"/stream?after={after}", headers={"authorization": f"Bearer {viewer.token}"})
-    answer = connection.getresponse()
-    assert answer.readline() == b": holdfast\n"
-    yield answer
-    connection.close()
-
-
 def test_a_program_is_told_as_json_what_happens(viewer: Viewer) -> None:
-    line = b""
-    with stream(viewer) as answer:
-        assert answer.getheader("content-type", "").startswith("text/event-stream")
+    with stream(viewer.base, viewer.token) as live:
+        assert live.getheader("content-type", "").startswith("text/event-stream")
         hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-live", prompt="What is new?")
-        while not line.startswith(b"data: "):
-            line = answer.readline()
-    told = json.loads(line.removeprefix(b"data: "))
+        told = json.loads(next(line for line in live if line.startswith(b"data: ")).removeprefix(b"data: "))
     first = told["items"][0]  # what the hook injected may follow
     assert (first["what"], first["text"], first["session"]) == ("prompt", "What is new?", "s-live")
-    with stream(viewer, told["after"]) as fresh:
+    with stream(viewer.base, viewer.token, f"after={told['after']}") as fresh:
         viewer.run("remember", "The ledger was moved to the new cluster.")
-        while b"moved to the new cluster" not in line:
-            line = fresh.readline()
-        assert b"What is new?" not in line
+        assert b"What is new?" not in next(line for line in fresh if b"moved to the new cluster" in line)
 
 
 def test_nothing_is_looked_at_while_nobody_looks(viewer: Viewer) -> None:
     spool = viewer.home / "spool"
     wait_for(lambda: not list(spool.glob("*.json")))
-    with stream(viewer):
+    with stream(viewer.base, viewer.token):
         pass
     for _ in range(40):  # the server notices that we left when it next has something to say
         hook(viewer.home, "PostToolUse", viewer.folder, "s-quiet", tool_name="Bash", tool_input={"command": "true"})
-        left = len(list(spool.glob("*.json")))
-        if left > 3:
-            break
-    assert left > 3, "somebody still drains the spool"
+        if len(list(spool.glob("*.json"))) > 3:
+            return
+    raise AssertionError("somebody still drains the spool")
 
 
 def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> None:
