@@ -85,7 +85,7 @@ def test_what_is_nested_without_end_is_no_memory(memory: Memory, tmp_path: Path)
     assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
     deep = '{"text": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + '}\n{"text": "Fine."}\n'
     report = taken(memory, "file", new_file(tmp_path / "deep.jsonl", deep))
-    assert ([one.title for one in report.taken], len(report.skipped)) == (["Fine."], 1)
+    assert ([one["title"] for one in report.taken], len(report.skipped)) == (["Fine."], 1)
 
 
 def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tmp_path: Path) -> None:
