@@ -136,6 +136,9 @@ def _row(record: Record, columns: maps.Map) -> dict[str, Any]:
     row |= {"metadata": metadata} if metadata else {}
     if columns is SUMMARIES and any(name in record.fields for name in SUMMARIES.body):
         row["request"] = record.fields.get("request", "")
+    if columns is OBSERVATIONS and "narrative" not in row:  # what claude-mem shows; it writes no `text` any more
+        said = row.pop("text")
+        row |= {"narrative": said} if said != "\n".join(record.fields.get("facts", ())) else {}
     return {
         "type": name_in("claude-mem", record.kind) or "discovery",
         **row,

@@ -34,6 +34,7 @@ _OWN = ("id", "agent", "project")
 _SESSION = (*_OWN, *"session_title linear_issue closing_reflection close_compliance embedding open_threads".split())
 _LISTS = ("threads", "observations", "surfaced_scars", "confirmations", "reflections", "display")
 _RUNNING = (*_OWN, "session_id", "started_at", *_LISTS)
+_SCAR = {"scar_id", "scar_title", "title", "scar_severity", "severity"}  # the memory has what it is called
 _UNTITLED = ("", "Interactive Session")
 
 
@@ -198,14 +199,14 @@ class _Folder:
             yield OBSERVATIONS.memory(seen, where, key=key, project=project, by=by)
         for scar in rows(row.get("surfaced_scars")):
             of, then = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
-            data: dict[str, Any] = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
+            data: dict[str, Any] = {"imported": rest(scar, _SCAR | {"surfaced_at"})}
             yield event(key=f"{session}:{of}:{then}", verb="surfaced", of=(of,), at=then, data=data)
         for sort, column in _ANSWERS.items():
             outcomes = maps.words(f"gitmem {sort}")
             for answer in rows(row.get(sort)):
                 of, answered = f"learning:{answer.get('scar_id')}", text(answer.get(column))
                 data = {"outcome": outcomes.get(answered, answered), "evidence": text(answer.get("evidence"))}
-                data |= {"imported": rest(answer, {"scar_id", "evidence"})}
+                data |= {"imported": rest(answer, _SCAR | {"evidence"})}
                 then = when(first(answer, "confirmed_at", "reflected_at", "created_at")) or at
                 yield event(key=f"{session}:{sort}:{of}:{answered}", verb="used", of=(of,), at=then, data=data)
         open_ = ForeignSession(id=session, at=at, closed_at=at, close={"type": "left open"})
@@ -283,8 +284,8 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
     for record in records:
         is_state = record.kind == "progress" and STATE_TAG in record.tags
         name, imported = name_in("gitmem", record.kind), mapping(record.extra.get("imported"))
-        project = imported.get("project") or record.project
-        if text(imported.get("id")).startswith(SUGGESTIONS.key):
+        project = imported.get("project") if imported.get("system") == "gitmem" else record.project
+        if text(imported.get("id")).startswith(SUGGESTIONS.key) and record.state != "active":
             row, place, project = SUGGESTIONS.row(record), files["suggested-threads"], ""
             row |= {"evidence_sessions": row.pop("evidence", []), "similarity_score": row.pop("score", None)}
         elif record.kind == "thread" or is_state:

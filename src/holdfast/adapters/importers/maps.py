@@ -86,8 +86,10 @@ class Map:
         row = {name: value for name, value in extra.items() if name not in ADDED} | dict(extra.get("counts", {}))
         values = {**extra.get("fields", {}), **record.fields}
         for name, (theirs, how) in columns.items():
-            if name in values:
-                row[theirs] = json.dumps(values[name]) if how == "list" else values[name]
+            if how == "list":
+                row[theirs] = json.dumps(values.get(name, []), ensure_ascii=False)
+            elif name in values:
+                row[theirs] = values[name]
         own = {
             self.id: str(mapping(extra.get("imported")).get("id", record.id)).removeprefix(self.key),
             self.title: record.title,

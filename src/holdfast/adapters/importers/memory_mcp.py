@@ -27,9 +27,10 @@ _READ = {*_RELATED, *"memories trust_history sessions projects injection_log sch
 def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
-        projects = {text(row.get("path")): text(row.get("id")) for row in tables.rows("projects")}
+        homes = dict[str, Any]()  # the project of each session's memories
         related = {table: tables.by(table, column) for table, column in _RELATED.items()}
         for row in tables.rows("memories"):
+            homes.setdefault(text(row.get("session_id")), row.get("project_id"))
             yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
         for row in related["mined_patterns"].get(None, []):  # not yet memories; pending here too, from today
             status = text(row.get("status")) or "pending"
@@ -46,7 +47,7 @@ def read(path: Path) -> Iterator[Item]:
             )
         for row in tables.rows("sessions"):
             place, topic = text(row.get("project_path")), text(row.get("topic"))
-            known = projects.get(place) if place else None
+            known = homes.get(text(row.get("id")))
             yield ForeignSession(
                 id=text(row.get("id")),
                 at=when(row.get("started_at")),
@@ -121,8 +122,9 @@ def write(records: Iterable[Record], path: Path) -> Exported:
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories", write=True) as tables:
         there: dict[str, int] = dict(tables.connection.execute("select content, id from memories"))
         for record in records:
-            if text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key):
-                row = CANDIDATES.row(record)
+            is_candidate = text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key)
+            if is_candidate and (record.state != "active" or record.extra.get("status") != "pending"):
+                row = CANDIDATES.row(record) | ({"status": "rejected"} if record.state == "retired" else {})
                 added = tables.insert("mined_patterns", {"pattern_hash": row.pop("id"), **row})
             elif record.state == "retired":
                 done["left_out"] += 1

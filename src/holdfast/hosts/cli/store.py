@@ -231,7 +231,7 @@ def export_command(
     if as_ not in ("events", "json"):
         if target is None:
             raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
-        done = adapters.write_foreign(as_, records_of(memory), target)
+        done = adapters.write_foreign(as_, records_of(memory, as_), target)
         text = f"{counted(done['written'], 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
         text += f" {done['known']} were there already." if done["known"] else ""
         which = "those of sessions" if as_ == "gitmem" else "retired ones"
