@@ -36,7 +36,7 @@ INSTALLS: dict[str, Sequence[Sequence[str]]] = {
         (*_PIP, "--no-deps", "hot-memory-mcp==0.8.0"),
         (*_PIP, *"fastmcp>=3.2,<4 sqlite-vec<1 pydantic-settings<3 loguru<1 numpy<3 pysqlite3-binary<1".split()),
     ),
-    "claude-mem": CLAUDE_MEM.install[:3],
+    "claude-mem": (*CLAUDE_MEM.install[:2], (*CLAUDE_MEM.install[2], "zod@4.4.3")),
 }
 SLICE = 10  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
 # These always run: what each document begins with.
@@ -225,7 +225,9 @@ def original(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for step in INSTALLS[name]:
             try:
-                subprocess.run([word.format(folder=folder) for word in step], capture_output=True, text=True, check=True)
+                subprocess.run(
+                    [word.format(folder=folder) for word in step], capture_output=True, text=True, check=True
+                )
             except (OSError, subprocess.CalledProcessError) as problem:
                 said = (getattr(problem, "stderr", "") or str(problem)).strip().splitlines()[-1]
                 pytest.skip(f"{name} could not be installed: {said}")

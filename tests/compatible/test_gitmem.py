@@ -39,7 +39,12 @@ def test_gm_commands() -> None:
 
 
 STORED = ("learnings", "decisions", "threads", "suggested-threads")
-SUGGESTED = {"id": "ts-0a1b2c3d", "text": "Flaky – warum?", "evidence_sessions": ["a", "b", "c"], "similarity_score": 0.81}
+SUGGESTED = {
+    "id": "ts-0a1b2c3d",
+    "text": "Flaky – warum?",
+    "evidence_sessions": ["a", "b", "c"],
+    "similarity_score": 0.81,
+}
 SUGGESTED |= {"status": "pending", "dismissed_count": 1, "created_at": instant(time.time())}
 ARRIVED = """scar active, scar retired, win active, pattern active, anti_pattern active, decision active, decision active, \
 thread active, thread retired, thread pending, retrospective active, summary active"""
@@ -52,7 +57,9 @@ def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
     if not (program := os.environ.get("GITMEM_PROGRAM")):
         pytest.skip("GitMem is in no registry; GITMEM_PROGRAM names the bin/gitmem.js of one that was built")
     before, after = (tmp_path / name / ".gitmem" for name in ("before", "after"))
-    writes, reads = (part.splitlines() for part in Path(__file__).with_name("gitmem_calls.txt").read_text().split("\n\n"))
+    writes, reads = (
+        part.splitlines() for part in Path(__file__).with_name("gitmem_calls.txt").read_text().split("\n\n")
+    )
 
     def calls(folder: Path, lines: list[str]) -> list[str]:
         ask = place.original("GitMem", ["node", program], GITMEM_DIR=folder, GITMEM_TIER="free")
@@ -73,4 +80,6 @@ def _rows(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what a folder contains, without empty columns and the two that an export adds."""
     rows = [row for name in STORED for row in json.loads((folder / f"{name}.json").read_text())]
     added = ("holdfast", "updated_at")
-    return {row["id"]: {name: row[name] for name in row if row[name] not in EMPTY and name not in added} for row in rows}
+    return {
+        row["id"]: {name: row[name] for name in row if row[name] not in EMPTY and name not in added} for row in rows
+    }
