@@ -76,7 +76,7 @@ class Tools:
 
     def text(self, name: str, **arguments: Any) -> str:
         result = self.peer.call(name, **arguments)
-        assert not result.get("isError"), f"{name}: {text_of(result)}"
+        assert not result["isError"], f"{name}: {text_of(result)}"
         return text_of(result)
 
     def __call__(self, name: str, **arguments: Any) -> Any:
@@ -126,10 +126,13 @@ class Original(Tools):
     def replay(self, lines: Iterable[str], ids: str, names: dict[str, str]) -> list[str]:
         """Make the calls of lines, `[NAME =] TOOL ARGUMENTS`, and return the answers; $NAME is the first id in an answer."""
         answers = []
-        for name, tool, arguments in (re.fullmatch(r"(?:(\w+) = )?(\w+) (.*)", line).groups() for line in lines):
-            answers.append(self.text(tool, **json.loads(Template(arguments).substitute(names))))
-            if name:
-                names[name] = re.search(ids, answers[-1])[0]
+        for line in lines:
+            name, call = line.split(" = ", 1) if re.match(r"\w+ = ", line) else ("", line)
+            tool, _, arguments = call.partition(" ")
+            result = self.peer.call(tool, **json.loads(Template(arguments).substitute(names)))
+            assert not result.get("isError"), (line, result)
+            answers.append("".join(part["text"] for part in result["content"]))
+            names |= {name: found for found in re.findall(ids, answers[-1])[:1] if name}
         return answers
 
 

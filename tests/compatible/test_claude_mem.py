@@ -116,7 +116,7 @@ def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
             "observation active": observed.count("<observation>") + len(SAVED),
             "summary active": 1,
         }
-        assert prompt["prompt_text"] in place.run(f"session transcript show c-1").stdout
+        assert prompt["prompt_text"] in place.run("session transcript show c-1").stdout
         place.run(f"store export --as claude-mem {tmp_path / 'after' / 'store'}")
         with _worker(place, tmp_path / "after", model.url) as (hook, ask):
             assert [ask(question) for question in QUESTIONS] == before
