@@ -132,7 +132,7 @@ class Original(Tools):
             result = self.peer.call(tool, **json.loads(Template(arguments).substitute(names)))
             assert not result.get("isError"), (line, result)
             answers.append("".join(part["text"] for part in result["content"]))
-            names |= {name: found for found in re.findall(ids, answers[-1])[:1] if name}
+            names |= {name: "".join(re.findall(ids, answers[-1])[:1])}
         return answers
 
 

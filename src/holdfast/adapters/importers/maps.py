@@ -86,10 +86,8 @@ class Map:
         row = {name: value for name, value in extra.items() if name not in ADDED} | dict(extra.get("counts", {}))
         values = {**extra.get("fields", {}), **record.fields}
         for name, (theirs, how) in columns.items():
-            if how == "list":
-                row[theirs] = json.dumps(values.get(name, []), ensure_ascii=False)
-            elif name in values:
-                row[theirs] = values[name]
+            if name in values or how == "list":
+                row[theirs] = values.get(name, [])
         own = {
             self.id: str(mapping(extra.get("imported")).get("id", record.id)).removeprefix(self.key),
             self.title: record.title,

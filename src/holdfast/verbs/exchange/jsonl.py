@@ -30,10 +30,9 @@ def export(memory: Memory) -> Iterator[str]:
 
 def records_of(memory: Memory, system: str = "") -> Iterator[Record]:
     """Yield every active or retired record in their order, and pending ones from a system; starters are left out."""
-    every = (record for page in pages(memory) for record in page if record.source != "starter")
-    for record in every:
-        imported = record.extra.get("imported") if record.state == "pending" and system else None
-        if record.state in ("active", "retired") or (isinstance(imported, dict) and imported.get("system") == system):
+    for record in (record for page in pages(memory) for record in page if record.source != "starter"):
+        came = record.state == "pending" and record.extra.get("imported")
+        if record.state in ("active", "retired") or (isinstance(came, dict) and came.get("system") == system):
             yield record
 
 
