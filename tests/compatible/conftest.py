@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -123,18 +123,6 @@ class Original(Tools):
         assert not result["isError"], result
         return result["structuredContent"].get("result", result["structuredContent"])
 
-    def replay(self, lines: Iterable[str], ids: str, names: dict[str, str]) -> list[str]:
-        """Make the calls of lines, `[NAME =] TOOL ARGUMENTS`, and return the answers; $NAME is the first id in an answer."""
-        answers = []
-        for line in lines:
-            name, call = line.split(" = ", 1) if re.match(r"\w+ = ", line) else ("", line)
-            tool, _, arguments = call.partition(" ")
-            result = self.peer.call(tool, **json.loads(Template(arguments).substitute(names)))
-            assert not result.get("isError"), (line, result)
-            answers.append("".join(part["text"] for part in result["content"]))
-            names |= {name: "".join(re.findall(ids, answers[-1])[:1])}
-        return answers
-
 
 @dataclass
 class Place:
@@ -156,6 +144,19 @@ class Place:
         started = Original(name, self.folder, environment, [str(word) for word in command])
         self.opened.append(started)
         return started
+
+    def replay(self, lines: str, name: str, command: Sequence[object], ids: str, **variables: object) -> list[str]:
+        """Make the calls of lines, `[NAME =] TOOL ARGUMENTS`, to an original; return the answers. $NAME is the first id in one."""
+        ask, names, answers = self.original(name, command, **variables), dict[str, str](), list[str]()
+        for line in lines.splitlines():
+            found = re.fullmatch(r"(?:(\w+) = )?(\w+) (.*)", line)
+            assert found, line
+            result = ask.peer.call(found[2], **json.loads(Template(found[3]).substitute(names)))
+            assert not result.get("isError"), (line, result)
+            answers.append("".join(part["text"] for part in result["content"]))
+            names |= {found[1]: "".join(re.findall(ids, answers[-1])[:1])}
+        ask.close()
+        return answers
 
     def tools(self, surface: str, folder: Path | None = None) -> Tools:
         """Start a server in the repository, or in another folder."""

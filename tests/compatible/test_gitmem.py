@@ -39,15 +39,6 @@ def test_gm_commands() -> None:
 
 
 STORED = ("learnings", "decisions", "threads", "suggested-threads")
-SUGGESTED = {
-    "id": "ts-0a1b2c3d",
-    "text": "Flaky – warum?",
-    "evidence_sessions": ["a", "b", "c"],
-    "similarity_score": 0.81,
-}
-SUGGESTED |= {"status": "pending", "dismissed_count": 1, "created_at": instant(time.time())}
-ARRIVED = """scar active, scar retired, win active, pattern active, anti_pattern active, decision active, decision active, \
-thread active, thread retired, thread pending, retrospective active, summary active"""
 
 
 @promise("round trip: GitMem 1.8.0 writes, Holdfast imports and exports, GitMem answers the same")
@@ -57,20 +48,16 @@ def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
     if not (program := os.environ.get("GITMEM_PROGRAM")):
         pytest.skip("GitMem is in no registry; GITMEM_PROGRAM names the bin/gitmem.js of one that was built")
     before, after = (tmp_path / name / ".gitmem" for name in ("before", "after"))
-    writes, reads = (
-        part.splitlines() for part in Path(__file__).with_name("gitmem_calls.txt").read_text().split("\n\n")
-    )
+    writes, suggested, kinds, reads = Path(__file__).with_name("gitmem_calls.txt").read_text().split("\n\n")
 
-    def calls(folder: Path, lines: list[str]) -> list[str]:
-        ask = place.original("GitMem", ["node", program], GITMEM_DIR=folder, GITMEM_TIER="free")
-        answers = ask.replay(lines, ID, {})
-        ask.close()
+    def calls(folder: Path, lines: str) -> list[str]:
+        answers = place.replay(lines, "GitMem", ["node", program], ID, GITMEM_DIR=folder, GITMEM_TIER="free")
         return [re.sub(rf"{ID}|\d+ms|\bnow\b|\b\d+[smh](?= )", "…", answer) for answer in answers]
 
     calls(before, writes)
-    (before / "suggested-threads.json").write_text(json.dumps([SUGGESTED]))
+    (before / "suggested-threads.json").write_text(f"[{suggested.replace('NOW', instant(time.time()))}]")
     place.run(f"store import --from gitmem {before}")
-    assert place.arrived() == Counter(ARRIVED.split(", "))
+    assert place.arrived() == Counter(kinds.splitlines())
     place.run(f"store export --as gitmem {after}")
     assert _rows(after) == _rows(before)
     assert calls(after, reads) == calls(before, reads)

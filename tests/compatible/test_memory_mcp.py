@@ -29,49 +29,33 @@ def test_every_tool(ask: Tools) -> None:
     assert set(TOOLS) <= ask.names
 
 
-# Its model is a download of gigabytes: the embedding of its own tests takes its place.
-SERVER = """import sys, pysqlite3
-sys.modules["sqlite3"] = pysqlite3
-from memory_mcp import embeddings
-embeddings.create_provider = lambda settings: embeddings.MockEmbeddingProvider()
-from memory_mcp.server import main
-main()"""
-TABLES = """select * from memories order by id
-select * from memory_tags order by 1, 2
-select from_memory_id, to_memory_id, relation_type from memory_relationships order by 1, 2, 3
-select pattern, pattern_hash, pattern_type, occurrence_count, first_seen, last_seen, status, source_log_id, confidence, score \
-from mined_patterns where memory_id is null""".splitlines()
-ARRIVED = """fact active, fact active, pattern active, pattern active, pattern active, pattern pending, decision active, \
-reference active, preference active, observation active, anti_pattern active, learning active"""
 VARYING = re.compile(r'"(\w*score\w*|similarity|vectors_cleared)":[^,}]+|"metrics":{.*?}')
 
 
 @promise("round trip: Memory MCP 0.8.0 writes, Holdfast imports and exports, Memory MCP answers the same")
 @pytest.mark.xdist_group("Memory MCP itself")
 def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
-    program = [original("memory-mcp") / "bin" / "python", "-c", SERVER]
-    writes, reads = (
-        part.splitlines() for part in Path(__file__).with_name("memory_mcp_calls.txt").read_text().split("\n\n")
-    )
+    """Its model is a download of gigabytes: the embedding of its own tests takes its place."""
+    server, writes, kinds, tables, reads = Path(__file__).with_name("memory_mcp_calls.txt").read_text().split("\n\n")
+    program = [original("memory-mcp") / "bin" / "python", "-c", server]
     checkout = replace(place, folder=Path(place.repository("checkout")))
     checkout.git("remote", "set-url", "origin", REMOTE)
     before, after = tmp_path / "before.db", tmp_path / "after.db"
 
-    def calls(database: Path, lines: list[str]) -> list[str]:
-        ask = checkout.original("Memory MCP", program, MEMORY_MCP_DB_PATH=database, MEMORY_MCP_LOG_LEVEL="ERROR")
-        answers = ask.replay(lines, r"(?<=memory_id\":)\d+", {})
-        ask.close()
+    def calls(database: Path, lines: str) -> list[str]:
+        variables = {"MEMORY_MCP_DB_PATH": database, "MEMORY_MCP_LOG_LEVEL": "ERROR"}
+        answers = checkout.replay(lines, "Memory MCP", program, r"(?<=memory_id\":)\d+", **variables)
         return [VARYING.sub("", answer) for answer in answers]
 
     def stored(database: Path) -> list[list[Any]]:
         with closing(sqlite3.connect(database)) as db:
-            return [db.execute(query).fetchall() for query in TABLES]
+            return [db.execute(query).fetchall() for query in tables.splitlines()]
 
     calls(before, writes)
     place.run(f"store import --from memory-mcp {before}")
-    assert place.arrived() == Counter(ARRIVED.split(", "))
+    assert place.arrived() == Counter(kinds.splitlines())
     assert [session["project"] for session in place.json("session list --json")] == ["github.com/me/foo"]
-    calls(after, reads[1:2])  # it makes its database
+    calls(after, "memory_stats {}")  # it makes its database
     place.run(f"store export --as memory-mcp {after}")
     assert stored(after) == stored(before)
     assert calls(after, reads) == calls(before, reads)
