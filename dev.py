@@ -14,7 +14,7 @@ python3 dev.py size                   lines, files, functions and private functi
 python3 dev.py install [WAYS]         pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute), or some: `uv-wheel`
 python3 dev.py protocol [some]        the official MCP tools (Inspector, conformance) on our servers; `some`: every third question
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
-python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally, and round trips with bettermemory and git-notes-memory from PyPI: a table for each
+python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally, and round trips with the programs themselves (from PyPI and npm; GITMEM_PROGRAM names GitMem's): a table for each
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write

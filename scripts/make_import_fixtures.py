@@ -222,6 +222,7 @@ def _sessions() -> list[Any]:
                 "what_worked": "A property test over random carts.",
                 "institutional_memory_items": ["Keep amounts as integers"],
                 "rapport_notes": "Short questions, long silences.",
+                "human_additions": "Round half up.",
             },
             "close_compliance": {"close_type": "standard", "agent": "cli", "learnings_stored": 1},
             "rapport_summary": "prefers diffs | short questions",
@@ -283,7 +284,8 @@ def _running() -> dict[str, Any]:
         "surfaced_scars": [
             {
                 "scar_id": SCAR,
-                "title": "Stock is reserved",
+                "scar_title": "Stock is reserved",
+                "scar_severity": "high",
                 "surfaced_at": "2026-01-17T09:05:00.000Z",
                 "source": "recall",
             }
@@ -291,6 +293,7 @@ def _running() -> dict[str, Any]:
         "confirmations": [
             {
                 "scar_id": SCAR,
+                "scar_title": "Stock is reserved",
                 "decision": "N_A",
                 "evidence": "This change only touches the preview, no stock is involved anywhere.",
                 "relevance": "low",
@@ -435,15 +438,13 @@ def memory_mcp(path: Path) -> None:
                     "started_at": f"{at}0",
                     "last_activity_at": "2026-02-01 12:00:00",
                     "topic": "Sharding",
-                    "project_path": "/home/ada/shop",
+                    "project_path": "/home/ada/work",
                     "memory_count": 1,
                 }
             ],
             "projects": [
                 {
                     "id": shop,
-                    "name": "shop",
-                    "path": "/home/ada/shop",
                     "created_at": f"{at}0",
                     "last_accessed_at": f"{at}0",
                 }

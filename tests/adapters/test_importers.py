@@ -22,7 +22,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.records.lifecycle import Revision, commit_about, retire, revise
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.compatible.conftest import git
@@ -214,6 +214,7 @@ def damaged(raw: bytes, random: Random) -> bytes:
 
 LESSON = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}
 RESERVE = "Reserve stock in the order's transaction."
+UNUSED = "import os, sys, json in one line"
 
 
 def written(memory: Memory, folder: Path) -> dict[str, Path]:
@@ -326,19 +327,41 @@ def test_what_came_from_a_system_goes_back_whole(memory: Memory, tmp_path: Path,
     taken(memory, system, source)
     if target.is_file():
         emptied(target)
-    done = write_foreign(system, records_of(memory), target)
+    done = write_foreign(system, records_of(memory, system), target)
     files = files_of(target)
-    repeated = write_foreign(system, records_of(memory), target)
+    repeated = write_foreign(system, records_of(memory, system), target)
     assert files == files_of(target)
     assert repeated["known"] == done["written"] or target.is_dir()
     with make_memory(tmp_path / "other", time) as other:
         taken(other, system, target)
         before, after = (
-            {str(record.extra["imported"]["id"]): _content(record) for record in records_of(each)}
+            {str(record.extra["imported"]["id"]): _content(record) for record in records_of(each, system)}
             for each in (memory, other)
         )
     assert len(after) == done["written"] > 3
     assert after == {key: before[key] for key in after}
+
+
+def test_a_memory_is_where_claude_mem_looks_for_it(memory: Memory, tmp_path: Path) -> None:
+    keep(memory, RESERVE, kind="observation", title="Stock goes first", fields={"facts": ["在庫"]})
+    target = copied(tmp_path) / "claude-mem.db"
+    emptied(target)
+    write_foreign("claude-mem", records_of(memory), target)
+    with closing(sqlite3.connect(target)) as db:
+        found = db.execute("select title, narrative, text, facts, concepts from observations").fetchall()
+    assert found == [("Stock goes first", RESERVE, None, '["在庫"]', "[]")]
+
+
+def test_a_candidate_that_was_reviewed_here_goes_back_as_what_it_became(memory: Memory, tmp_path: Path) -> None:
+    target = copied(tmp_path) / "memory-mcp.db"
+    import_items(memory, "memory-mcp", foreign_items("memory-mcp", target))
+    commit_about(memory, "confirmed", all_records(memory)["pattern:p1"])
+    emptied(target)
+    write_foreign("memory-mcp", records_of(memory, "memory-mcp"), target)
+    with closing(sqlite3.connect(target)) as db:
+        assert db.execute("select pattern, status from mined_patterns").fetchall() == [(UNUSED, "rejected")]
+        kept = "select count(*) from memories where content = 'uv run pytest -q tests/unit'"
+        assert db.execute(kept).fetchone()[0] == 1
 
 
 def emptied(database: Path) -> None:

@@ -2,16 +2,20 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 
+from bench.peers import SYSTEMS
 from tests.conftest import ran
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import injected, preloaded
@@ -19,11 +23,21 @@ from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 from tests.rows import of_type
 
 REMOTE = "git@github.com:me/foo.git"
+CLAUDE_MEM = next(system for name, system in SYSTEMS.items() if name.startswith("claude-mem "))
 ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
-# What pip gets for each original. git-notes-memory reads notes without its encoder, which would be a download of gigabytes.
-PACKAGES = {
-    "bettermemory": (("bettermemory==1.4.1", "mcp<2"),),
-    "git-notes-memory": (("--no-deps", "git-notes-memory==0.12.0"), ("pyyaml", "python-dotenv")),
+_VENV = (sys.executable, "-m", "venv", "--clear", "{folder}")
+_PIP = ("{folder}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+# What installs each original. git-notes-memory and Memory MCP store without their encoders, downloads of gigabytes; claude-mem
+# without its parsers of code. Not every Python's sqlite3 loads the extension of Memory MCP.
+INSTALLS: dict[str, Sequence[Sequence[str]]] = {
+    "bettermemory": (_VENV, (*_PIP, "bettermemory==1.4.1", "mcp<2")),
+    "git-notes-memory": (_VENV, (*_PIP, "--no-deps", "git-notes-memory==0.12.0"), (*_PIP, "pyyaml", "python-dotenv")),
+    "memory-mcp": (
+        _VENV,
+        (*_PIP, "--no-deps", "hot-memory-mcp==0.8.0"),
+        (*_PIP, *"fastmcp>=3.2,<4 sqlite-vec<1 pydantic-settings<3 loguru<1 numpy<3 pysqlite3-binary<1".split()),
+    ),
+    "claude-mem": (*CLAUDE_MEM.install[:2], (*CLAUDE_MEM.install[2], "zod@4.4.3")),
 }
 SLICE = 10  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
 # These always run: what each document begins with.
@@ -97,6 +111,23 @@ class Tools:
 
 
 @dataclass
+class Original(Tools):
+    """The server of an original, on a store of its own; `surface` is its name."""
+
+    program: Sequence[str] = ()
+
+    def start(self) -> None:
+        self.peer = Peer(self.environment, self.folder, self.program[1:], self.program[0])
+        self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
+        self.peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        result = self.peer.call(name, **arguments)
+        assert not result["isError"], result
+        return result["structuredContent"].get("result", result["structuredContent"])
+
+
+@dataclass
 class Place:
     """A repository with a home and a store of its own."""
 
@@ -109,6 +140,26 @@ class Place:
     def alone(self) -> dict[str, str]:
         """The environment for programs that are not ours."""
         return {name: value for name, value in self.environment.items() if name != "PYTHONPATH"}
+
+    def original(self, name: str, command: Sequence[object], **variables: object) -> Original:
+        """Start the server of an original in the repository."""
+        environment = self.alone | {variable: str(value) for variable, value in variables.items()}
+        started = Original(name, self.folder, environment, program=[str(word) for word in command])
+        self.opened.append(started)
+        return started
+
+    def replay(self, lines: str, name: str, command: Sequence[object], ids: str, **variables: object) -> list[str]:
+        """Make the calls of lines, `[NAME =] TOOL ARGUMENTS`, to an original; return the answers. $NAME is the first id in one."""
+        ask, names, answers = self.original(name, command, **variables), dict[str, str](), list[str]()
+        for line in lines.splitlines():
+            found = re.fullmatch(r"(?:(\w+) = )?(\w+) (.*)", line)
+            assert found, line
+            result = ask.peer.call(found[2], **json.loads(Template(found[3]).substitute(names)))
+            assert not result.get("isError"), (line, result)
+            answers.append("".join(part["text"] for part in result["content"]))
+            names |= {found[1]: "".join(re.findall(ids, answers[-1])[:1])}
+        ask.close()
+        return answers
 
     def tools(self, surface: str, folder: Path | None = None, command: str = "") -> Tools:
         """Start a server in the repository, or in another folder."""
@@ -136,6 +187,15 @@ class Place:
             if "holds the lock" not in self.run(f"{options} work", code=None).stdout:
                 return
 
+    def arrived(self) -> Counter[str]:
+        """Count memories by kind and state; a recall of an active one's title finds it."""
+        states = " ".join(f"--state {state}" for state in ("active", "retired", "pending"))
+        listed = self.json(f"list --json --logs --everywhere --limit 99 {states}")["records"]
+        for record in listed:
+            hits = self.json(f"recall {shlex.quote(record['title'])} --json --everywhere")["hits"]
+            assert record["id"] in {hit["record"]["id"] for hit in hits} or record["state"] != "active", record
+        return Counter(f"{record['kind']} {record['state']}" for record in listed)
+
     def repository(self, name: str) -> str:
         """Make another repository of the same user, and return its folder."""
         folder = self.home / name
@@ -156,24 +216,30 @@ class Place:
         """Return the files of settings and instructions below the home."""
         return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
 
+    def json(self, line: str) -> Any:
+        return json.loads(self.run(line).stdout)
+
     def git(self, *words: str, folder: Path | None = None) -> str:
         return git(folder or self.folder, *words, environment=self.environment)
 
 
 def original(name: str) -> Path:
-    """Return the folder of an original's programs, installed when all scripts are asked for; skip the script without it."""
-    programs = ORIGINALS / name / "bin"
-    if not (programs / "complete").exists():
+    """Return the folder of an original, installed when all scripts are asked for; skip the script without it."""
+    folder = ORIGINALS / name
+    if not (folder / "complete").exists():
         if os.environ.get("COMPATIBLE") != "all":
             pytest.skip(f"{name} is not installed; `python3 dev.py compatible` installs it")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ORIGINALS / name)], check=True)
-        for words in PACKAGES[name]:
-            pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
-            done = subprocess.run(pip, capture_output=True, text=True, check=False)
-            if done.returncode:
-                pytest.skip(f"{name} could not be installed: {done.stderr.strip().splitlines()[-1]}")
-        (programs / "complete").touch()
-    return programs
+        folder.mkdir(parents=True, exist_ok=True)
+        for step in INSTALLS[name]:
+            try:
+                subprocess.run(
+                    [word.format(folder=folder) for word in step], capture_output=True, text=True, check=True
+                )
+            except (OSError, subprocess.CalledProcessError) as problem:
+                said = (getattr(problem, "stderr", "") or str(problem)).strip().splitlines()[-1]
+                pytest.skip(f"{name} could not be installed: {said}")
+        (folder / "complete").touch()
+    return folder
 
 
 def git(folder: Path, *words: str, environment: dict[str, str] | None = None) -> str:

@@ -84,7 +84,7 @@ class Script(scripts.Script):
         "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
         "set_up": lambda script, _: _set_up(script.place, script.surface),
         "observed": lambda script, given: _observed(script.place, **given),
-        "transcript": lambda script, given: _transcript(script.place.home / "transcript.jsonl", given["said"]),
+        "transcript": lambda script, given: transcript(script.place.home / "transcript.jsonl", given["said"]),
         "edit_memory": lambda script, given: _edit_memory(script.place, **given),
         "pair": lambda script, _: _pair(script.place),
         "bob": lambda script, given: _as_bob(script.place, given["line"]),
@@ -131,7 +131,7 @@ def _observed(place: Place, prompt: str, event: str = "Stop", session: str = "s-
     place.work()
 
 
-def _transcript(file: Path, said: list[str]) -> str:
+def transcript(file: Path, said: list[str]) -> str:
     """Write what the agent said, with a tool call after each, as Claude Code does; return the path."""
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
     parts = [[{"type": "text", "text": text}, call] for text in said]

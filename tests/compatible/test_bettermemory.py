@@ -5,40 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.compatible.conftest import Place, Tools, git, original
+from tests.compatible.conftest import Place, git, original
 from tests.compatible.scripts import scripts_in
-from tests.hosts.test_mcp import INITIALIZE, Peer
 
 globals().update(scripts_in(__file__))
 TUTORIAL = 'When I ask for a "zero to hero" tutorial, I want a hands-on walkthrough with code I can run, not a tour of the IDE.'
-
-
-class Original(Tools):
-    """bettermemory itself, on a folder of its own."""
-
-    def start(self) -> None:
-        program = str(original("bettermemory") / "bettermemory")
-        self.peer = Peer(self.environment, self.folder, (), program)
-        self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
-        self.peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def __call__(self, name: str, **arguments: Any) -> Any:
-        result = self.peer.call(name, **arguments)
-        assert not result["isError"], result
-        return result["structuredContent"].get("result", result["structuredContent"])
-
-
-def _original(place: Place, folder: Path) -> Original:
-    tools = Original("bettermemory", place.folder, {**place.alone, "BETTERMEMORY_DIR": str(folder)})
-    place.opened.append(tools)
-    return tools
 
 
 @pytest.mark.promise("round trip: bettermemory 1.4.1 writes, Holdfast imports and exports, bettermemory reads the same")
 @pytest.mark.xdist_group("bettermemory itself")
 def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
     git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
-    there = _original(place, tmp_path / "before")
+    program = [original("bettermemory") / "bin" / "bettermemory"]
+    there = place.original("bettermemory", program, BETTERMEMORY_DIR=tmp_path / "before")
     kept = there("memory_write", content=TUTORIAL, scopes=["learning-style"], confidence="high")
     checked = there("memory_write", content="The scheduler retries failed jobs three times.", scopes=["projects:foo"])
     there("memory_verify", id=checked["id"], verified_commits=["4d79987"], verified_versions=["celery 5.4"])
@@ -54,7 +33,7 @@ def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
     assert here("memory_list_tombstones")[0]["removed_session"] == removed["removed_session"]
     assert here("memory_show", id=kept["id"])["origin"]["cwd"] == shown[kept["id"]]["origin"]["cwd"]
     place.run(f"store export --as bettermemory {tmp_path / 'after'}")
-    back = _original(place, tmp_path / "after")
+    back = place.original("bettermemory", program, BETTERMEMORY_DIR=tmp_path / "after")
     rows = {row["body"]: row for row in back("memory_list", with_bodies=True, auto_scope=False)}
     assert set(rows) == {one["body"] for one in shown.values()}
     same = "scopes confidence source category created last_verified_at verified_commits verified_versions".split()

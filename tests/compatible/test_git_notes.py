@@ -41,7 +41,7 @@ COLLECT = Path(__file__).with_name("git_notes_collect.txt").read_text()
 )
 @pytest.mark.xdist_group("git-notes-memory itself")
 def test_the_original_reads_what_it_captured(place: Place, tmp_path: Path) -> None:
-    python = str(original("git-notes-memory") / "python")
+    python = str(original("git-notes-memory") / "bin" / "python")
     (place.home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
     environment = {**place.alone, "MEMORY_PLUGIN_DATA_DIR": str(tmp_path / "plugin")}

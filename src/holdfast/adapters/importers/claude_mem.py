@@ -66,7 +66,7 @@ def _memories(tables: Tables) -> Iterator[Foreign]:
         facts, metadata = texts(row.get("facts")), parsed(text(row.get("metadata")))
         ours = metadata.pop(maps.OURS, {}) if isinstance(metadata, dict) else {}
         body = first(row, *OBSERVATIONS.body) or "\n".join(facts) or first(row, "subtitle", "title")
-        shown = {**row, maps.OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
+        shown = {**row, maps.OURS: ours} | ({"text": ""} if text(row.get("text")) == body else {})
         yield memory(OBSERVATIONS, shown, {"metadata": metadata} if metadata else {}, body=body)
     for row in tables.rows("session_summaries"):
         yield memory(SUMMARIES, row, {}, title=headline(first(row, *SUMMARIES.body)))
@@ -113,8 +113,7 @@ def write(records: Iterable[Record], path: Path) -> Exported:
             row = _row(record, SUMMARIES if record.kind == "summary" else OBSERVATIONS)
             if (table, row["id"]) in numbers:
                 del row["id"]
-            named = row.get("request" if record.kind == "summary" else "title")
-            is_known = (table, row["created_at_epoch"], named) in there
+            is_known = (table, row["created_at_epoch"], row.get("request", row.get("title"))) in there
             if not is_known:
                 started = {"started_at": row["created_at"], "started_at_epoch": row["created_at_epoch"]}
                 session = {**row, **started, "content_session_id": record.by.session, "status": "completed"}
@@ -132,10 +131,10 @@ def _row(record: Record, columns: maps.Map) -> dict[str, Any]:
         metadata = {**metadata, maps.OURS: ours}
     project = imported.get("project") or record.project.rstrip("/").rsplit("/", 1)[-1]
     merged = record.extra.get("merged_from")
-    row |= {"project": merged, "merged_into_project": project} if merged else {"project": project}
-    row |= {"metadata": metadata} if metadata else {}
+    row |= {"project": merged or project, "merged_into_project": merged and project, "metadata": metadata or None}
     if columns is SUMMARIES and any(name in record.fields for name in SUMMARIES.body):
         row["request"] = record.fields.get("request", "")
+    row |= {"narrative": None} if row.get("narrative") == "\n".join(record.fields.get("facts", ())) else {}
     return {
         "type": name_in("claude-mem", record.kind) or "discovery",
         **row,

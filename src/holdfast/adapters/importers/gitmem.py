@@ -66,8 +66,7 @@ class _Folder:
         yield from self._rows("sessions", self._session)
         for path in sorted((self.path / "sessions").glob("*/session.json")):
             yield from self._one(path, self._running)
-        payload = "closing-payload.json"
-        for path in (self.path / payload, *sorted((self.path / "sessions").glob(f"*/{payload}"))):
+        for path in (self.path / "closing-payload.json", *sorted(self.path.glob("sessions/*/closing-payload.json"))):
             yield from self._one(path, self._payload)
         yield from self._rows("scar_usage", _usage)
         yield from self._rows("scar-usage", _usage)
@@ -198,14 +197,14 @@ class _Folder:
             yield OBSERVATIONS.memory(seen, where, key=key, project=project, by=by)
         for scar in rows(row.get("surfaced_scars")):
             of, then = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
-            data: dict[str, Any] = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
+            data: dict[str, Any] = {"imported": rest(scar, {"scar_id", "surfaced_at", "scar_title", "scar_severity"})}
             yield event(key=f"{session}:{of}:{then}", verb="surfaced", of=(of,), at=then, data=data)
         for sort, column in _ANSWERS.items():
             outcomes = maps.words(f"gitmem {sort}")
             for answer in rows(row.get(sort)):
                 of, answered = f"learning:{answer.get('scar_id')}", text(answer.get(column))
                 data = {"outcome": outcomes.get(answered, answered), "evidence": text(answer.get("evidence"))}
-                data |= {"imported": rest(answer, {"scar_id", "evidence"})}
+                data |= {"imported": rest(answer, {"scar_id", "scar_title", "evidence"})}
                 then = when(first(answer, "confirmed_at", "reflected_at", "created_at")) or at
                 yield event(key=f"{session}:{sort}:{of}:{answered}", verb="used", of=(of,), at=then, data=data)
         open_ = ForeignSession(id=session, at=at, closed_at=at, close={"type": "left open"})
@@ -283,8 +282,8 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
     for record in records:
         is_state = record.kind == "progress" and STATE_TAG in record.tags
         name, imported = name_in("gitmem", record.kind), mapping(record.extra.get("imported"))
-        project = imported.get("project") or record.project
-        if text(imported.get("id")).startswith(SUGGESTIONS.key):
+        project = imported.get("project") if imported.get("system") == "gitmem" else record.project
+        if text(imported.get("id")).startswith(SUGGESTIONS.key) and record.state != "active":
             row, place, project = SUGGESTIONS.row(record), files["suggested-threads"], ""
             row |= {"evidence_sessions": row.pop("evidence", []), "similarity_score": row.pop("score", None)}
         elif record.kind == "thread" or is_state:
@@ -295,9 +294,8 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
             row, place = DECISIONS.row(record), files["decisions"]
         elif name in (*_LEARNINGS, "", "rapport"):
             row = LEARNINGS.row(record) | {"learning_type": name if name in _LEARNINGS else "pattern"}
-            row |= {"is_active": record.state != "retired"}
             check = {theirs: record.fields[ours] for ours, theirs in _CHECK.items() if ours in record.fields}
-            row |= {"required_verification": check} if check else {}
+            row |= {"is_active": record.state != "retired", **({"required_verification": check} if check else {})}
             place = files["learnings"]
         else:
             left += 1

@@ -86,8 +86,8 @@ class Map:
         row = {name: value for name, value in extra.items() if name not in ADDED} | dict(extra.get("counts", {}))
         values = {**extra.get("fields", {}), **record.fields}
         for name, (theirs, how) in columns.items():
-            if name in values:
-                row[theirs] = json.dumps(values[name]) if how == "list" else values[name]
+            if name in values or how == "list":
+                row[theirs] = values.get(name, [])
         own = {
             self.id: str(mapping(extra.get("imported")).get("id", record.id)).removeprefix(self.key),
             self.title: record.title,

@@ -27,9 +27,10 @@ _READ = {*_RELATED, *"memories trust_history sessions projects injection_log sch
 def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
-        projects = {text(row.get("path")): text(row.get("id")) for row in tables.rows("projects")}
+        homes = dict[str, str]()  # the project of each session's memories
         related = {table: tables.by(table, column) for table, column in _RELATED.items()}
         for row in tables.rows("memories"):
+            homes.setdefault(text(row.get("session_id")), project_of(row.get("project_id")))
             yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
         for row in related["mined_patterns"].get(None, []):  # not yet memories; pending here too, from today
             status = text(row.get("status")) or "pending"
@@ -46,11 +47,10 @@ def read(path: Path) -> Iterator[Item]:
             )
         for row in tables.rows("sessions"):
             place, topic = text(row.get("project_path")), text(row.get("topic"))
-            known = projects.get(place) if place else None
             yield ForeignSession(
                 id=text(row.get("id")),
                 at=when(row.get("started_at")),
-                project=project_of(known) if known else place.rstrip("/").rsplit("/", 1)[-1] or None,
+                project=homes.get(text(row.get("id"))) or place.rstrip("/").rsplit("/", 1)[-1] or None,
                 by=Actor(kind="agent", name=BY),
                 title=headline(topic),
                 closed_at=when(row.get("last_activity_at")),
@@ -63,8 +63,7 @@ def read(path: Path) -> Iterator[Item]:
             data = {"outcome": _TRUST.get(reason, reason), "note": note, "imported": imported}
             yield _event(row, "used", "trust", data)
         for row in tables.rows("retrieval_events"):
-            imported = rest(row, {"memory_id", "was_used", "feedback"})
-            yield _event(row, "surfaced", "retrieval", {"imported": imported})
+            yield _event(row, "surfaced", "retrieval", {"imported": rest(row, {"memory_id", "was_used", "feedback"})})
             if row.get("was_used"):
                 yield _event(row, "used", "retrieval", {"outcome": "applied", "note": text(row.get("feedback"))})
         for row in tables.rows("injection_log"):
@@ -121,8 +120,9 @@ def write(records: Iterable[Record], path: Path) -> Exported:
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories", write=True) as tables:
         there: dict[str, int] = dict(tables.connection.execute("select content, id from memories"))
         for record in records:
-            if text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key):
-                row = CANDIDATES.row(record)
+            is_candidate = text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key)
+            if is_candidate and record.state != "active":
+                row = CANDIDATES.row(record) | ({"status": "rejected"} if record.state == "retired" else {})
                 added = tables.insert("mined_patterns", {"pattern_hash": row.pop("id"), **row})
             elif record.state == "retired":
                 done["left_out"] += 1

@@ -215,7 +215,7 @@ def export_command(
     if as_ not in ("events", "json"):
         if target is None:
             raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
-        done = adapters.write_foreign(as_, records_of(memory), target)
+        done = adapters.write_foreign(as_, records_of(memory, as_), target)
         counts = {"memories": done["written"], "known": done["known"], "left_out": done["left_out"]}
         return {"output": str(target), **counts}, page("exported", done, as_, target)
     lines = export_records(memory) if as_ == "json" else export(memory)

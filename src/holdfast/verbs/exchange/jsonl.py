@@ -28,10 +28,12 @@ def export(memory: Memory) -> Iterator[str]:
             yield json.dumps(event_to_json(event), ensure_ascii=False)
 
 
-def records_of(memory: Memory) -> Iterator[Record]:
-    """Yield every active or retired record in the order of their numbers; starters are left out."""
-    every = (record for page in pages(memory) for record in page)
-    return (record for record in every if record.state in ("active", "retired") and record.source != "starter")
+def records_of(memory: Memory, system: str = "") -> Iterator[Record]:
+    """Yield every active or retired record in their order, and pending ones from a system; starters are left out."""
+    for record in (record for page in pages(memory) for record in page if record.source != "starter"):
+        came = record.state == "pending" and record.extra.get("imported")
+        if record.state in ("active", "retired") or (isinstance(came, dict) and came.get("system") == system):
+            yield record
 
 
 def export_records(memory: Memory) -> Iterator[str]:
