@@ -58,6 +58,7 @@ def export(weights: Mapping[str, np.ndarray], encoder: Path, into: Path) -> None
         | {"words_scale": scale, "words_zero": zero}
     )
     tensors = [table]
+    into.mkdir(parents=True, exist_ok=True)
     with (into / "classifier.bin").open("wb") as file:
         for name, values in graph.weights.items():
             tensor = numpy_helper.from_array(np.ascontiguousarray(values).reshape(values.shape), name)
