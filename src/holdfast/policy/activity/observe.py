@@ -15,7 +15,6 @@ from holdfast.policy.language.headlines import TITLE, answer_of, joined, one_lin
 from holdfast.policy.language.noteworthy import Signal, signals
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import Sentence
-from holdfast.policy.language.user_statements import objection
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -310,7 +309,7 @@ def is_proven(turn: Turn, before: Turn | None = None) -> bool:
 
 def standing_of(claim: str, turn: Turn, after: Turn) -> Literal["confirmed", "open", "refuted"]:
     """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open."""
-    match objection(after.prompt, after.previous, after.reader):
+    match after.objects:
         case "no":
             return "refuted"
         case "doubt":

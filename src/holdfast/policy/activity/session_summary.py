@@ -16,7 +16,6 @@ from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.reading import SentenceReader
-from holdfast.policy.language.user_statements import objection
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
 MOST_FILES, MOST_LINES, LINE = 30, 12, 300
@@ -124,9 +123,7 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     last = next(worked, None)
     found_signals = list(_statements(every))
     refused = {  # the start of each turn that the next one objects to, and that one
-        turn.began: after
-        for turn, after in pairwise(main)
-        if objection(after.prompt, after.previous, after.reader) == "no"
+        turn.began: after for turn, after in pairwise(main) if after.objects == "no"
     }
     redone = [work for work in pieces if work.changes and work.turn.began not in refused and not work.broken]
     objections = [  # without those that the next turn answered with a change, or a later one in the same files

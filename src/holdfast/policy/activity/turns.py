@@ -15,6 +15,7 @@ from holdfast.policy.activity.patterns import patched, writes_of
 from holdfast.policy.activity.shell import INTERPRETERS, PACKAGE_COMMANDS, Call, parse, program_of
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import SentenceReader, blanked, tagged
+from holdfast.policy.language.user_statements import Objection, objection
 from holdfast.policy.secrets.find import drop_private
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
@@ -197,6 +198,7 @@ _QUOTED = lazy(r"\s*[\"“„«](?P<text>[^\"“”„«»]+)[\"”“»]\s*")  
 _SKIPPED = ("Injected", "PreToolUse", "SessionStart")
 _NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
 _TURN_END = ("Stop", "SessionEnd")
+MOST_BEFORE = 8  # prompts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -220,6 +222,7 @@ class Turn:
     done: bool = False
     compacted: bool = False  # the context was compacted meanwhile: what was said so far may be read already
     previous: str = ""  # what the main agent answered before the prompt
+    before: str = ""  # the prompts before this one
     reader: SentenceReader = field(default_factory=SentenceReader)
 
     @property
@@ -229,11 +232,16 @@ class Turn:
 
     @property
     def asked(self) -> str:
-        """The prompt with blanks for what it states for good, if it asks for something besides, or only states rules."""
+        """The prompt with blanks for what it states for good, if it asks for something besides, or only states that."""
         judged = self.reader.prompt(self.prompt, self.previous)
         asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
-        is_rule = not self.steps and all(sentence.lasts and sentence.label == "rule" for sentence in judged)
-        return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or is_rule else self.prompt
+        only_states = not self.steps and all(one.lasts and (self.done or one.label == "rule") for one in judged)
+        return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or only_states else self.prompt
+
+    @property
+    def objects(self) -> Objection:
+        """How the prompt answers what the agent said before."""
+        return objection(self.prompt, self.previous, self.reader, self.before)
 
 
 def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Turn]:
@@ -249,9 +257,14 @@ def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -
         if event.event in _NO_START and not live:
             continue
         if (turn := live.get(event.agent)) is None:
-            answers = (turn.answer for turn in reversed(result) if not turn.agent)
+            main = [turn for turn in reversed(result) if not turn.agent]
             named = {name: getattr(event, name) for name in ("id", "session", "client", "agent")}
-            turn = Turn(**named, began=event.at, reader=reader or SentenceReader(), previous=next(answers, ""))
+            said = (
+                {"previous": main[0].answer, "before": "\n".join(one.prompt for one in main[:MOST_BEFORE][::-1])}
+                if main
+                else {}
+            )
+            turn = Turn(**named, **said, began=event.at, reader=reader or SentenceReader())
             live[event.agent] = turn
             result.append(turn)
         _add_event(turn, event)

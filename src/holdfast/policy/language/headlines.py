@@ -23,6 +23,7 @@ _OUTCOME = lazy(
     rf"(?P<verb>{CUES['did']})\b(?P<rest>\s[^;]+)",
     re.IGNORECASE,
 )
+_LEAD = lazy(r"^(?:done|all (?:done|set)|ok(?:ay)?|perfect|finished)\s*[,.!:;—-]+\s+(?=\S)", re.IGNORECASE)
 _OPENING = lazy(
     r"^(?:let me|i'll|i will|sure|great|of course|here(?:'s| is| are)|okay|looking|now\b|i (?:looked|read|checked))",
     re.IGNORECASE,
@@ -119,8 +120,8 @@ def subject_of(commit: str) -> tuple[str, str]:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a text, without code, output, quotes and headings."""
-    return sentences_in(_HEADING.sub("", text))
+    """Return the sentences of a text, without code, output, quotes, headings, and “Done:” before what is done."""
+    return [_capital(_LEAD.sub("", sentence)) for sentence in sentences_in(_HEADING.sub("", text))]
 
 
 def one_line(text: str, most: int) -> str:

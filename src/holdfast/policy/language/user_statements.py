@@ -1,8 +1,9 @@
 """What a user states in a prompt: rules, facts, decisions and corrections, each as a text that stands alone."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from holdfast.model.patterns import lazy
@@ -17,8 +18,8 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 REQUESTS = ("task", "question", "chat")
-NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, NAMED = 0.6, 0.6, 0.1, 0.65, 0.1, 0.2, 0.1
+NEAR, NEAR_BEFORE = 3, 8  # sentences of a prompt that answer what was said before, and statements of earlier prompts
+DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED = 0.6, 0.6, 0.1, 0.65, 0.1, 0.2, 0.5, 0.1
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -88,12 +89,23 @@ def stated(
     return list(result.values())
 
 
-def objection(prompt: str, answer: str, reader: SentenceReader) -> Objection:
-    """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("")."""
+def objection(prompt: str, answer: str, reader: SentenceReader, before: str = "") -> Objection:
+    """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("").
+
+    One that corrects what the user stated `before`, rather than the answer, is no objection.
+    """
     first = reader.prompt(own_part(prompt[:LONGEST_PROMPT]).text, answer)[:NEAR]
-    denied = bool(first) and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED
-    if denied or any(sentence.share("correction") >= REFUSED for sentence in first):
-        return "no"
+    corrections = [sentence for sentence in first if sentence.share("correction") >= REFUSED]
+    if first and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED:
+        corrections = corrections or first[:1]
+    if corrections:
+
+        def opposed(said: Iterable[str]) -> float:
+            pairs = product(said, corrections)
+            return max((reader.relation(old, new.text).get("conflict", 0.0) for old, new in pairs), default=0.0)
+
+        own = opposed([one.text for one in reader.prompt(before) if one.lasts][-NEAR_BEFORE:])
+        return "" if own >= CONFLICTS and own > opposed(one.text for one in reader.message(answer)) else "no"
     doubts = (sentence for sentence in first if sentence.share("guess", "question", "correction") >= DOUBTED)
     return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
 

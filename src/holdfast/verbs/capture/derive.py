@@ -25,7 +25,7 @@ from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.overlap import overlap, words
-from holdfast.policy.language.user_statements import Said, objection, stated
+from holdfast.policy.language.user_statements import Said, stated
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records import write
@@ -236,7 +236,7 @@ def keep_claims(memory: Memory, turn: Turn, known: Known) -> list[Record]:
 def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[Record]]:
     """Approve or retire what a turn claimed, by the next prompt or the agent taking it back; return both lists."""
     approved, retired = list[Record](), list[Record]()
-    objects = objection(after.prompt, after.previous, after.reader) == "no"
+    objects = after.objects == "no"
     why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200)) if objects else WITHDRAWN
     keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in observe.claims_of(turn)]
     for kind, key in (*keys, ("observation", turn.id)):
