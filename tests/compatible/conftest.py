@@ -106,8 +106,7 @@ class Tools:
         self.start()
 
     def close(self) -> None:
-        if self.peer.process.poll() is None:
-            self.peer.close()
+        self.peer.close()
 
 
 @dataclass

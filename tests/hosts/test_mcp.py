@@ -67,8 +67,9 @@ class Peer:
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def close(self) -> tuple[str, str]:
-        """End it, if it still runs; return what else it printed."""
-        out, error = self.process.communicate(timeout=120) if self.process.poll() is None else (b"", b"")
+        """End it, if it still runs, and close its files; return what else it printed."""
+        is_open = self.process.stdout is not None and not self.process.stdout.closed
+        out, error = self.process.communicate(timeout=120) if is_open else (b"", b"")
         return out.decode(), error.decode()
 
 
