@@ -259,12 +259,9 @@ def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -
         if (turn := live.get(event.agent)) is None:
             main = [turn for turn in reversed(result) if not turn.agent]
             named = {name: getattr(event, name) for name in ("id", "session", "client", "agent")}
-            said = (
-                {"previous": main[0].answer, "before": "\n".join(one.prompt for one in main[:MOST_BEFORE][::-1])}
-                if main
-                else {}
-            )
-            turn = Turn(**named, **said, began=event.at, reader=reader or SentenceReader())
+            turn = Turn(**named, began=event.at, reader=reader or SentenceReader())
+            turn.previous = main[0].answer if main else ""
+            turn.before = "\n".join(one.prompt for one in main[:MOST_BEFORE][::-1])
             live[event.agent] = turn
             result.append(turn)
         _add_event(turn, event)
