@@ -75,9 +75,7 @@ class Candidate:
     odds: float | None = None  # the log odds that it answers, by reading both; None: not read
     chance: float = 0.0  # probability that it answers the question
     base: float = field(init=False)  # the score of the record itself, from words and vectors
-    fit: float = field(
-        init=False
-    )  # how well it answers: the same for the same question and text, whatever else is stored
+    fit: float = field(init=False)  # from 0 to 1: the same for the same question and text, whatever else is stored
 
     def __post_init__(self) -> None:
         # A signal that a record has not yet leaves its share to the others.
@@ -100,13 +98,7 @@ class Candidate:
         known = (("words", WORDS, self.words), ("meaning", MEANING, self.meaning), ("tokens", TOKENS, self.tokens))
         total = sum([share for _, share, value in known if value is not None])
         parts = {name: share / total * value for name, share, value in known if value}
-        others = {
-            "session": self.lent,
-            "person": self.person,
-            "date": self.date,
-            "exact": self.exact,
-            "read": self.read,
-        }
+        others = {"session": self.lent} | {name: getattr(self, name) for name in ("person", "date", "exact", "read")}
         return parts | {name: value for name, value in others.items() if value}
 
 
