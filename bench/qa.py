@@ -25,7 +25,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.views import records
 from holdfast.model.query import Query
-from holdfast.policy.ranking.gate import ANSWERED, LEADERS, WEIGHTS, Basis, features, of_the_best
+from holdfast.policy.ranking.gate import ANSWERED, FEATURES, LEADERS, WEIGHTS, Basis, Weights, features, of_the_best
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import evidence_for, prepare, read_leaders, recall, search_for
@@ -68,7 +68,7 @@ class Row:
 
     asked: Asked
     place: int
-    features: Mapping[str, float]
+    features: Weights
     odds: float | None  # by reading
     is_right: bool
 
@@ -128,8 +128,8 @@ def fit(files: Sequence[Path], sets: Path | None, cache: Path | None, reader: Pa
                 rows += [row for asked in questions for row in _rows(memory, asked, basis, reader)]
         if basis != "read":
             print("whether one of the leading candidates answers:")
-            _show_fit(basis, list(ANSWERED[basis]), [replace(row, place=0) for row in rows if row.place < 0])
-        _show_fit(basis, list(WEIGHTS[basis]), [row for row in rows if row.place >= 0])
+            _show_fit(basis, ANSWERED[basis], [replace(row, place=0) for row in rows if row.place < 0])
+        _show_fit(basis, WEIGHTS[basis], [row for row in rows if row.place >= 0])
 
 
 def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> list[Row]:
@@ -186,8 +186,10 @@ def _drawn(sets: Path) -> Iterator[tuple[list[Text], list[Asked]]]:
         yield haystack(task, queries, size, chance), asked
 
 
-def _show_fit(basis: Basis, names: Sequence[str], rows: Sequence[Row]) -> None:
-    values = np.array([[row.features[name] for name in names] for row in rows])
+def _show_fit(basis: Basis, known: Weights, rows: Sequence[Row]) -> None:
+    places = [place for place, weight in enumerate(known) if weight]  # a feature without weight is not used
+    names = [FEATURES[place] for place in places]
+    values = np.array([[row.features[place] for place in places] for row in rows])
     right = np.array([float(row.is_right) for row in rows])
     groups = np.array([row.asked.groups[0] for row in rows])
     firsts = np.array([not row.place for row in rows])

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,13 @@ from holdfast.model.ports import Task
 
 DATA = Path(__file__).parent / "data"
 HELD = 0.15  # share that is held out
+COLLECTED = ("functions", "issues", "reports")  # kinds of what the encoder is trained on
+WORD = re.compile(r"[a-z]{3,}")
+DRAWN, CLOSE, ANSWERED = (
+    200,
+    6,
+    0.7,
+)  # texts drawn, of which so many closest are wrong answers, and share with an answer
 BLOCK = 8  # neighbouring lines are often contrast pairs: they are held out together
 
 
@@ -89,6 +97,30 @@ def groups(rows: Iterable[dict[str, Any]]) -> list[Group]:
         )
         for row in rows
     ]
+
+
+def collected(file: Path) -> list[Group]:
+    """Return questions to code, patches, reports and conversations, of the file that `encoder.collect` wrote."""
+    chance, pairs, found = random.Random(7), json.loads(file.read_text("utf-8")), list[Group]()
+    for rows in (pairs[kind] for kind in COLLECTED):
+        chance.shuffle(rows)
+        words = [set(WORD.findall(f"{row['q'][0]} {row['d'][0]}".lower())) for row in rows]
+        for place, row in enumerate(rows):
+            drawn = chance.sample(range(len(rows)), min(DRAWN, len(rows)))
+            alike = {other: len(words[place] & words[other]) / len(words[place] | words[other]) for other in drawn}
+            near = sorted((other for other in drawn if row["d"] != rows[other]["d"]), key=alike.__getitem__)[::-1]
+            questions = [(question, frozenset({0})) for question in dict.fromkeys(row["q"])]
+            questions += [(rows[other]["q"][0], frozenset[int]()) for other in near[CLOSE : 2 * CLOSE : 3]]
+            memories = (chance.choice(row["d"]), *(chance.choice(rows[other]["d"]) for other in near[:CLOSE]))
+            found.append(Group(memories=memories, questions=tuple(questions)))
+    for turns, question, right in ((one["turns"], *asked) for one in pairs["dialogues"] for asked in one["q"]):
+        answers = [place for place in right[:CLOSE] if place < len(turns)] * (chance.random() < ANSWERED)
+        beside = [place + step for place in right for step in (-2, -1, 1, 2) if 0 <= place + step < len(turns)]
+        wrong = [*beside, *chance.sample(range(len(turns)), min(CLOSE, len(turns)))]
+        places = dict.fromkeys([*answers, *(place for place in wrong if place not in right)])
+        memories = tuple(": ".join(turns[place]) for place in places)
+        found.append(Group(memories=memories, questions=((question, frozenset(range(len(answers)))),)))
+    return found
 
 
 def split(

@@ -8,7 +8,7 @@ before; so is how memories answer questions. About an hour on a CPU.
 
 import copy
 import random
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import torch
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.5)
     parser.add_argument("--rate", type=float, default=4e-5)
     options = parser.parse_args()
-    trainer = Trainer(hold=False, device="cpu", seed=42)
+    trainer = Trainer(Namespace(held=False, device="cpu", seed=42, collected=None))
     further = Further(trainer, options.names)
     trainer.trained(further.plan(options.epochs), options.rate, further.loss)
     export(trainer.net.arrays(), ENCODER, options.out)

@@ -14,7 +14,7 @@ import re
 import subprocess
 import zipfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from holdfast.engine.tokens import pieces
 DATA, SENTENCES = Path(__file__).parent / "data", Path(__file__).parent.parent / "classifier" / "data"
 DOCSTRING = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)
 SECTION = re.compile(r'^(?:#+ )?([A-Z][^\n]{12,90})\n(?:[=\-~^"]{8,}\n)?\n((?:[^\n]+\n){2,12})', re.MULTILINE)
+DIFF = re.compile(r"^(?=diff --git )", re.MULTILINE)
+TEST = re.compile(r"diff --git \S+ b/\S*test")  # in the name of a file
+COMMITS = "9000"  # of each clone, the newest
 LONGEST = 900  # characters of a patch
 LEAST, MOST = 150, 3_500  # characters of a commit that is worth reading
 Row = dict[str, Any]
@@ -100,16 +103,26 @@ def _functions(source: str) -> Iterator[tuple[str, str]]:
 
 
 def commits_in(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the subject and the patch of small commits to source files."""
+    """Yield the subject and the patch of small commits to source files; a clone may lack the older part of its history."""
     for clone in sorted(folder.glob("*/repo")):
-        log = _git(clone, "log", "--no-merges", "-n", "9000", "--format=%x01%H%x02%s%x02", "--name-only")
-        for entry in log.split("\x01")[1:]:
-            commit, subject, names = entry.split("\x02")
-            files = [name for name in names.split() if name.endswith(".py") and "test" not in name]
-            if 1 <= len(files) <= 3:
-                patch = _git(clone, "show", commit, "--format=", "-U2", "--", *files)
-                if LEAST < len(patch) < MOST:
-                    yield re.sub(r"\s*\(#\d+\)$", "", subject), patch
+        command = ["git", "-C", str(clone), "log", "--no-merges", "-n", COMMITS, "-p", "-U2", "--format=%x01%s", "--", "*.py"]  # fmt: skip
+        with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as log:
+            for entry in _entries(log.stdout or ()):
+                subject, *parts = DIFF.split(entry)
+                files = [part for part in parts if not TEST.match(part)]
+                if 1 <= len(files) <= 3 and LEAST < len(patch := "".join(files)) < MOST:
+                    yield re.sub(r"\s*\(#\d+\)$", "", subject.strip()), patch
+
+
+def _entries(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the entries of a log, each of which begins with a character of its own."""
+    entry = list[str]()
+    for line in lines:
+        if line[0] == "\x01":
+            yield "".join(entry)
+            entry = []
+        entry.append(line.lstrip("\x01"))
+    yield "".join(entry)
 
 
 def sections_in(folder: Path) -> Iterator[tuple[str, str]]:

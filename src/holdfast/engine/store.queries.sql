@@ -1,12 +1,13 @@
 -- versions
 (select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)
 
--- before
-select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
+-- counted
+-- Writers take turns on this counter.
+update counters set value = value + :n where name = 'seq'
+returning value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
     (select json_group_array(about) from events
         where about in (select value from json_each(:abouts)) and {folding_only} and verb = 'erased'),
     {versions}
-from counters where name = 'seq'
 
 -- scrub
 -- Row security lets members of a team server update only these two columns, and only for erased records.

@@ -92,6 +92,7 @@ class Hit:
     tokens: int = 0
     freshness: Freshness | None = None  # None: a record of the past, or not checked
     came: str = ""  # who it came from and how, if it was imported
+    source: str = ""  # the sender, import or session that must not fill a page
     alike: int = 0  # number of near-duplicates of the same source that are left out
     branch: str = ""  # the branch it was made on, if that is not merged into the checkout
     hot: bool = False  # whether it is in the hot set

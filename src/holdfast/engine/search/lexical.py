@@ -165,29 +165,32 @@ def _grown(documents: int, then: int) -> bool:
     return documents > 1.1 * then + 10
 
 
-def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
-    """Return the exact score of one record, and the share of the question's words that it contains, by their weight."""
+def fits(bodies: Mapping[int, str], idf: Mapping[str, float], means: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return the exact score of each record, and the share of the question's words that it has, by their weight."""
     # The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
     # once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
     # cancels out.
-    # The search for the bare word is cheap and settles most cases: most words are not in the body.
-    held = [(pattern, weight) for word, weight in idf.items() if word in body and (pattern := f" {word} ") in body]
-    if not held:
-        return 0.0, 0.0
-    total = sum(idf.values())
-    whole = _bm25(body, held, means[0])
-    lines = body.split("\n")  # title, passages, labels; with one passage the whole record is scored
-    best = max([_bm25(line, held, means[1]) for line in lines]) if len(lines) > 3 else whole
-    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
+    total, patterns = sum(idf.values()), [(word, f" {word} ", weight) for word, weight in idf.items()]
+    found = list[tuple[float, float]]()
+    for body in bodies.values():
+        # The search for the bare word is cheap and settles most cases: most words are not in the body.
+        held = [(pattern, weight) for word, pattern, weight in patterns if word in body and pattern in body]
+        if not held:
+            found.append((0.0, 0.0))
+            continue
+        whole = best = _bm25(body, held, means[0])
+        lines = body.split("\n")  # title, passages, labels; with one passage the whole record is scored
+        if len(lines) > 3:
+            best = max([_bm25(line, held, means[1]) for line in lines])
+        score = ((1 - PASSAGE) * whole + PASSAGE * best) / total
+        found.append((score, sum([weight for _, weight in held]) / total))
+    return found
 
 
 def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:
     norm = K1 * (1 - B + B * len(body) / mean)
-    score = 0.0
-    for pattern, weight in held:
-        if count := body.count(pattern):
-            score += weight * count * (K1 + 1) / (count + norm)
-    return score
+    counts = [(body.count(pattern), weight) for pattern, weight in held]
+    return (K1 + 1) * sum([weight * count / (count + norm) for count, weight in counts])
 
 
 def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from holdfast.engine.search import question as questions
-from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
+from holdfast.engine.search.lexical import Frequencies, Words, fits, look_up
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import FOREIGN, is_foreign, query_terms, tokens
 from holdfast.engine.views import records
@@ -75,6 +75,7 @@ class Candidate:
     odds: float | None = None  # the log odds that it answers, by reading both; None: not read
     chance: float = 0.0  # probability that it answers the question
     base: float = field(init=False)  # the score of the record itself, from words and vectors
+    score: float = field(init=False)  # what candidates are sorted by: the base and all other signals
     fit: float = field(init=False)  # from 0 to 1: the same for the same question and text, whatever else is stored
 
     def __post_init__(self) -> None:
@@ -82,15 +83,10 @@ class Candidate:
         has_meaning, meaning = self.meaning is not None, self.meaning or 0.0
         has_tokens, tokens = self.tokens is not None, self.tokens or 0.0
         known = WORDS + MEANING * has_meaning + TOKENS * has_tokens
-        self.base = (WORDS * self.words + MEANING * meaning + TOKENS * tokens) / known
+        self.base = self.score = (WORDS * self.words + MEANING * meaning + TOKENS * tokens) / known
         known = FIT_WORDS + FIT_MEANING * has_meaning + FIT_TOKENS * has_tokens
         own = FIT_WORDS * self.coverage + FIT_MEANING * min(meaning, 1.0) + FIT_TOKENS * min(tokens, 1.0)
         self.fit = own / known
-
-    @property
-    def score(self) -> float:
-        """The score that candidates are sorted by: the base and all other signals."""
-        return self.base + self.lent + self.person + self.date + self.exact + self.read
 
     @property
     def why(self) -> dict[str, float]:
@@ -157,6 +153,8 @@ def search(
     under_way.consider(dict.fromkeys((*found.found, *islice(meant, most), *dated)) if few is None else few)
     under_way.lend()
     under_way.heed()
+    for one in under_way.candidates.values():
+        one.score += one.lent + one.person + one.date + one.exact
     return sorted(under_way.candidates.values(), key=attrgetter("score"), reverse=True), found
 
 
@@ -186,8 +184,10 @@ class _Search:
         best = heapq.nlargest(self.exact, shown, key=rough.__getitem__)
         similarities, patterns = self._tokens(best), self.question.exact
         people = [f" {word} " for name in self.question.people for word in tokens(name)[:1]]
-        for number, body in bodies(self.store.db, best).items():
-            words, coverage = fit(body, self.found.idf, self.means)
+        texts = bodies(self.store.db, best)
+        for (number, body), (words, coverage) in zip(
+            texts.items(), fits(texts, self.found.idf, self.means), strict=True
+        ):
             text, _, labels = body.rpartition("\n")  # the author is among the labels
             has_all = coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS
             share = min(1.0, words) if has_all else sum(one in body for one in patterns) / max(1, len(patterns))
@@ -210,7 +210,7 @@ class _Search:
         from holdfast.engine.search.vectors import similarities  # noqa: PLC0415  numpy: only for meaning
 
         found = similarities(self.store.db, encoded.tokens, encoded.weights, numbers)
-        return {number: _scaled(value, UNRELATED, RELATED) for number, value in found.items()}
+        return _scaled(found, UNRELATED, RELATED)
 
     def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
         """Return the calibrated similarity of records that have vectors, reading those not found by the search."""
@@ -218,8 +218,8 @@ class _Search:
         if self.codes is not None and self.question.encoded is not None:
             unknown = [number for number in numbers if number not in cosines]
             cosines |= self.codes.cosines(self.question.encoded.vector, unknown)
-        floor, ceiling = self.question.floor, self.question.ceiling
-        return {number: _scaled(cosines[number], floor, ceiling) for number in numbers if number in cosines}
+        known = {number: cosines[number] for number in numbers if number in cosines}
+        return _scaled(known, self.question.floor, self.question.ceiling)
 
     def lend(self) -> None:
         """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
@@ -267,6 +267,7 @@ def _foreign_stems() -> frozenset[str]:
     return frozenset(token for word in FOREIGN for token in tokens(word))
 
 
-def _scaled(value: float, floor: float, ceiling: float) -> float:
-    """Return a similarity on a scale common to all encoders: 0 is unrelated, 1 clearly the same, 1.3 the most."""
-    return min(1.3, max(0.0, (value - floor) / (ceiling - floor)))
+def _scaled(similarities: Mapping[int, float], floor: float, ceiling: float) -> dict[int, float]:
+    """Return similarities on a scale common to all encoders: 0 is unrelated, 1 clearly the same, 1.3 the most."""
+    width = ceiling - floor
+    return {number: min(1.3, max(0.0, (value - floor) / width)) for number, value in similarities.items()}

@@ -8,7 +8,7 @@ from holdfast.engine.database import Database, Params, Queries, chosen, column, 
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import parsed, within
-from holdfast.model.event import OUTCOMES, ids_in, tokens_in
+from holdfast.model.event import OUTCOMES, Event, ids_in, tokens_in
 from holdfast.model.fold import HEATED_BECAUSE
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
@@ -43,7 +43,7 @@ class Impressions(NamedTuple):
     variant: str
 
 
-@view_of(5)
+@view_of(6)
 def usage(db: Database, batch: Batch) -> None:
     """Count what was returned and its outcomes, and clear the wordings of erased records from `uses`."""
     db.many("update uses set variant = '' where id = :id", [{"id": entry.record.id} for entry in batch.erased])
@@ -77,17 +77,33 @@ def usage(db: Database, batch: Batch) -> None:
         for event in used
     ]
     insert(db, "uses", uses, keeping="event")
-    costs = [
-        {"session": one.about, "at": one.at, "recalls": 1, "empty": int(not ids_in(one)), "tokens": tokens_in(one)}
-        for one in surfaced
-    ]
-    insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
+    for event in batch.verbs("surfaced"):
+        cost = _cost(event)
+        if cost["top"]:
+            db.execute(_SQL["step"], cost)
+        db.execute(_SQL["cost"], cost)
     withdrawn = [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]
     gone = db.query(_SQL["withdrawn"], {"events": withdrawn}) if withdrawn else ()
     db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
     counts += [_NONE | {"id": row[0], row[1]: -1} for row in gone]
     insert(db, "usage", counts, replacing="id", adding=" ".join(COLUMNS), latest="last_used_at")
     db.many(_SQL["last_used"], [{"id": row[0]} for row in gone])
+
+
+def _cost(event: Event) -> dict[str, Any]:
+    """Return what a recall adds to the row of its session; opening a record that it returned is no recall."""
+    ids, hot, is_recall = ids_in(event), event.data.get("hot"), event.data.get("how") != "read"
+    hits = hot if isinstance(hot, int) else 0
+    return {
+        "session": event.about,
+        "at": event.at,
+        "recalls": int(is_recall),
+        "empty": int(is_recall and not ids),
+        "tokens": tokens_in(event) if is_recall else 0,
+        "hits": hits,
+        "misses": max(0, len(ids) - hits) if isinstance(hot, int) else 0,
+        "top": ids[0] if ids else "",
+    }
 
 
 def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
@@ -182,9 +198,9 @@ def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, dict[str, flo
     return changes
 
 
-@view_of(1)
+@view_of(2)
 def heat(db: Database, batch: Batch) -> None:
-    """Update the hot set and how often it was hit; free-text reasons of erased records are cleared."""
+    """Update the hot set; free-text reasons of erased records are cleared."""
     reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
     erased = [{"id": entry.record.id} for entry in batch.erased]
     db.many(f"update heat set why = '' where id = :id and why not in ({reasons})", erased)
@@ -196,10 +212,6 @@ def heat(db: Database, batch: Batch) -> None:
         moves.append({**row, "event": event.id})
         counts[_MOVES.get(why, "promotions" if hot else "demotions")] += 1
     db.many(_SQL["heat"], moves)
-    for event in batch.verbs("surfaced"):
-        if isinstance(hits := event.data.get("hot"), int):
-            counts["hits"] += hits
-            counts["misses"] += max(0, len(ids_in(event)) - hits)
     rows = [{"name": name, "value": number} for name, number in counts.items() if name and number]
     insert(db, "heat_counts", rows, replacing="name", adding="value")
 
@@ -217,18 +229,8 @@ def hot(store: Journal, projects: Iterable[int]) -> dict[str, HotEntry]:
 
 def heat_counts(store: Journal) -> dict[str, int]:
     """Return the hits and misses of the hot set, and its promotions, demotions and evictions."""
-    known = {row[0]: row[1] for row in store.db.query("select name, value from heat_counts")}
+    known = {row[0]: row[1] for row in store.db.query(_SQL["heat_counts"])}
     return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}
-
-
-@view_of(1)
-def steps(db: Database, batch: Batch) -> None:
-    """Count how often the top result of one recall was followed by that of the next in the same session."""
-    for event in batch.verbs("surfaced"):
-        if (ids := ids_in(event)) and ids[0]:
-            top = {"session": event.about, "id": ids[0]}
-            db.execute(_SQL["step"], {**top, "at": event.at})
-            insert(db, "last_steps", [top], replacing="session")
 
 
 def steps_after(store: Journal, record_id: str) -> list[Step]:

@@ -20,7 +20,7 @@ and not exists (select 1 from uses where uses.session = :session and uses.id = s
 order by shown.at, shown.id
 
 -- costs_since
-select session, recalls, empty, tokens from costs where at >= :at order by at, session
+select session, recalls, empty, tokens from costs where at >= :at and recalls > 0 order by at, session
 
 -- strangers
 select distinct uses.id from uses left join records on records.id = uses.id where records.id is null
@@ -44,12 +44,28 @@ select heat.id, pinned, heat.at, heat.why from heat join records on records.id =
 where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high
 order by records.number
 
+-- heat_counts
+select name, value from heat_counts
+union all
+select 'hits', coalesce(sum(hits), 0) from costs
+union all
+select 'misses', coalesce(sum(misses), 0) from costs
+
 -- step
 insert into steps (source, target, times, last_at)
-select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
+select costs.top, :top, 1, :at from costs where session = :session and costs.top not in ('', :top)
 on conflict (source, target) do update set
     times = steps.times + 1,
     last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
+
+-- cost
+insert into costs (session, at, recalls, empty, tokens, hits, misses, top)
+values (:session, :at, :recalls, :empty, :tokens, :hits, :misses, :top)
+on conflict (session) do update set
+    at = case when excluded.recalls > 0 and excluded.at > costs.at then excluded.at else costs.at end,
+    recalls = costs.recalls + excluded.recalls, empty = costs.empty + excluded.empty,
+    tokens = costs.tokens + excluded.tokens, hits = costs.hits + excluded.hits, misses = costs.misses + excluded.misses,
+    top = case when excluded.top = '' then costs.top else excluded.top end
 
 -- touched
 select id, touches, last_at from touches where id in (select value from json_each(:ids))

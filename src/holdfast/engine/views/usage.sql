@@ -39,6 +39,16 @@ create table costs (
     at text not null,
     recalls integer not null,
     empty integer not null,
-    tokens integer not null
+    tokens integer not null,
+    hits integer not null,
+    misses integer not null,
+    top text not null
 );
 create index costs_at on costs (at);
+create table steps (
+    source text not null,
+    target text not null,
+    times integer not null,
+    last_at text not null,
+    primary key (source, target)
+);

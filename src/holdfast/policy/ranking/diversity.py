@@ -41,14 +41,13 @@ def collapsed(hits: Sequence[Hit]) -> list[Hit]:
     kept: list[Hit] = []
     seen: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for hit in hits:
-        source = source_of(hit.record, hit.came)
-        own = words(hit.record.text) if source else frozenset[str]()
-        known = ((place, len(own & other), min(len(own), len(other))) for place, other in seen.get(source, ()))
+        own = words(hit.record.text) if hit.source else frozenset[str]()
+        known = ((place, len(own & other), min(len(own), len(other))) for place, other in seen.get(hit.source, ()))
         repeated = next((place for place, common, shorter in known if shorter and common >= SAME * shorter), None)
         if repeated is not None:
             kept[repeated] = replace(kept[repeated], alike=kept[repeated].alike + 1)
         else:
-            seen.setdefault(source, []).append((len(kept), own))
+            seen.setdefault(hit.source, []).append((len(kept), own))
             kept.append(hit)
     return kept
 
@@ -60,9 +59,8 @@ def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
     best = max(hits, key=lambda hit: hit.fit, default=None)
     allowed, waiting = list[Hit](), list[Hit]()
     for hit in hits:
-        source = source_of(hit.record, hit.came)
-        is_over = bool(source) and taken[source] >= most and hit is not best
-        taken[source] += 1
+        is_over = bool(hit.source) and taken[hit.source] >= most and hit is not best
+        taken[hit.source] += 1
         (waiting if is_over else allowed).append(hit)
     page: list[Hit] = []
     while allowed or waiting:
@@ -73,7 +71,7 @@ def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 def is_varied(hits: Sequence[Hit], limit: int) -> bool:
     """True if a page can be filled without any source exceeding its quota."""
-    counts = Counter(source_of(hit.record, hit.came) for hit in hits)
+    counts = Counter([hit.source for hit in hits])
     return sum(count if not source else min(count, quota(limit)) for source, count in counts.items()) >= limit
 
 

@@ -7,6 +7,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import mul
 from typing import Literal
 
 from holdfast.model.kinds import NOTES
@@ -18,16 +19,15 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 
 # By what chances are based on: the weights of the evidence in the log odds, as `bench fit` prints them, how likely the
 # best must be right so that a question is answered, and from which chance on a hit is fair, and the first strong.
-WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
-    "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
-    "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
-    "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
+FEATURES = ("always", "fit", "lead", "background", "length", "full")
+Weights = tuple[float, ...]  # in the order of FEATURES
+WEIGHTS: Mapping[Basis, Weights] = {
+    "hybrid": (-4.22, 4.84, 4.92, -1.79, 0.27, 0.57),
+    "words": (-3.60, 2.70, 4.80, -1.40, 0.63, 0.0),
+    "read": (-0.67, 5.37, 10.03, -4.9, -0.9, -0.16),
 }
 # The same for whether any of the leading candidates answers; where they are read, the first one's chance says it.
-ANSWERED: Mapping[Search, Mapping[str, float]] = {
-    "hybrid": {"always": -3.99, "fit": 7.33, "background": -1.7},
-    "words": WEIGHTS["words"],
-}
+ANSWERED: Mapping[Search, Weights] = {"hybrid": (-3.99, 7.33, 0.0, -1.7, 0.0, 0.0), "words": WEIGHTS["words"]}
 READ = (1.5, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.16, "exploratory": 0.08},
@@ -63,32 +63,32 @@ class Evidence:
 
 def chances(evidence: Evidence) -> list[float]:
     """Return the probability that each candidate answers the question; those that were not read count as the worst read."""
-    weights, odds = WEIGHTS[evidence.basis], list(evidence.odds)
-    near = [1 / (1 + math.exp(-_weighed(weights, each))) for each in features(evidence)]
+    near, odds = _chances(WEIGHTS[evidence.basis], features(evidence)), list(evidence.odds)
     if not odds:
         return near
     odds += [min(odds)] * (len(near) - len(odds))
     return [chance / (1 + math.exp(-READ[0] - READ[1] * each)) for chance, each in zip(near, odds, strict=True)]
 
 
-def _weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
-    return sum([weight * features[name] for name, weight in weights.items()])
+def _chances(weights: Weights, rows: Sequence[Weights]) -> list[float]:
+    return [1 / (1 + math.exp(-sum(map(mul, weights, row)))) for row in rows]
 
 
-def features(evidence: Evidence) -> list[dict[str, float]]:
-    """Return the evidence for each candidate as numbers, the same in a store of any size."""
+def features(evidence: Evidence) -> list[Weights]:
+    """Return the evidence for each candidate as numbers in the order of FEATURES, the same in a store of any size."""
     best = list(evidence.fits[:COMPARED])
     first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
-    common = {"always": 1.0, "length": math.log(1 + evidence.words)}
+    is_long, length = evidence.words >= FEWEST_WORDS, math.log(1 + evidence.words)
     return [
-        {
-            **common,
-            "fit": fit,
-            "lead": fit - (second if fit == first else first),
-            "background": (total - fit) / (count - 1),
-            "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
-        }
+        (
+            1.0,
+            fit,
+            fit - (second if fit == first else first),
+            (total - fit) / (count - 1),
+            length,
+            float(coverage > WHOLE and is_long),
+        )
         for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
     ]
 
@@ -98,11 +98,10 @@ def answered(evidence: Evidence) -> float:
     top = chances(replace(evidence, fits=evidence.fits[:COMPARED], coverages=evidence.coverages[:COMPARED]))[:LEADERS]
     if evidence.basis == "read" or not top:
         return max(top[:1], default=0.0)
-    best = of_the_best(evidence)
-    return max(*top, 1 / (1 + math.exp(-_weighed(ANSWERED[evidence.basis], best))))
+    return max(*top, *_chances(ANSWERED[evidence.basis], [of_the_best(evidence)]))
 
 
-def of_the_best(evidence: Evidence) -> dict[str, float]:
+def of_the_best(evidence: Evidence) -> Weights:
     """Return the evidence for the candidate that fits best, as if it was alone with those that fit less well."""
     fits = list(evidence.fits[:COMPARED])
     place, rivals = fits.index(max(fits)), [fit for fit in fits if fit < EQUAL * max(fits)]

@@ -8,7 +8,7 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
-from holdfast.engine.search.lexical import Words, fit
+from holdfast.engine.search.lexical import Words, fits
 from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.tokens import spelled_out
@@ -26,7 +26,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking import gate
-from holdfast.policy.ranking.diversity import collapsed, is_varied, pack, snippet, spread
+from holdfast.policy.ranking.diversity import collapsed, is_varied, pack, snippet, source_of, spread
 from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import variant_of
@@ -337,6 +337,7 @@ def read_leaders(
     odds = [math.log(chance / (1 - chance)) for chance in read]
     for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
+        one.score += one.read
 
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
@@ -380,17 +381,23 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     if memory.config.quarantine != "show":
         return ()
     waiting = records.waiting(memory.store, asked.chosen.projects, MOST_WAITING)
-    entries = [entry for entry in waiting if entry.record.state == "held"]
-    means = memory.caches.frequencies.mean_lengths(asked.spans) if entries else None
-    hits = []
-    for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
-        score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
-        one = Candidate(number=0, words=score, coverage=coverage)
-        if one.fit >= gate.MAY_APPLY:
-            hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
+    meant = [one.record for one in waiting if one.record.state == "held" and _is_meant(one.record, asked)]
+    hits = [
+        Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit)
+        for one, record in _by_words(memory, asked, meant, idf)
+        if one.fit >= gate.MAY_APPLY
+    ]
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
     return tuple(replace(hit, came=came.get(hit.record.id, "")) for hit in best)
+
+
+def _by_words(memory: Memory, asked: _Asked, found: Sequence[Record], idf: Mapping[str, float]) -> Found:
+    """Return records that the index does not have in this form, as candidates by their words."""
+    means = memory.caches.frequencies.mean_lengths(asked.spans) if found else (1.0, 1.0)
+    bodies = {place: words.indexed(record) for place, record in enumerate(found)}
+    scores = zip(found, fits(bodies, idf, means), strict=True)
+    return [(Candidate(number=0, words=score, coverage=coverage), record) for record, (score, coverage) in scores]
 
 
 def _is_wanted(record: Record, asked: _Asked) -> bool:
@@ -420,12 +427,8 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     changed = set(store.changed_since(asked.now))
     candidates, found = search(store, memory.caches.frequencies, asked.question, asked.spans, asked.documents)
     known = [(one, record) for one, record in _read(memory, asked, candidates) if record.id not in changed]
-    means = memory.caches.frequencies.mean_lengths(asked.spans)
-    for record_id in changed:
-        record = as_of(store.events_about(record_id), asked.now)
-        if record and record.state == "active":
-            score, coverage = fit(words.indexed(record), found.idf, means)
-            known.append((Candidate(number=0, words=score, coverage=coverage), record))
+    then = (as_of(store.events_about(record_id), asked.now) for record_id in changed)
+    known += _by_words(memory, asked, [record for record in then if record and record.state == "active"], found.idf)
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
     _judge(asked, own := [one for one, _ in meant], found)
@@ -471,6 +474,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
             factors["kind"] = DECISION
         if id_ in unmerged:
             factors["branch"] = UNMERGED
+        came = senders_of(data.arrivals.get(id_, ()))
         hit = Hit(
             record=record,
             score=score * math.prod(factors.values()),
@@ -478,7 +482,8 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
             why=candidate.why | factors,
             fit=candidate.fit,
             chance=candidate.chance,
-            came=senders_of(data.arrivals.get(id_, ())),
+            came=came,
+            source=source_of(record, came),
             branch=unmerged.get(id_, ""),
             hot=id_ in data.hot and record.project in (memory.project, GLOBAL),
             contradicted_by=max((other for other in data.contradicted.get(id_, ()) if other > id_), default=""),
