@@ -61,7 +61,7 @@ class Trainer:
         self.options, self.device, hold = options, options.device, options.held
         self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
         self._ids: dict[str, list[int]] = {}
-        self.net = Network(encoder_weights(ENCODER)).to(device)
+        self.net = Network(encoder_weights(ENCODER)).to(self.device)
         self.teachers: list[Network] = []
         self.train: dict[str, Any] = {}
         self.held: dict[str, Any] = {}

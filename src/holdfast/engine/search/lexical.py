@@ -165,14 +165,14 @@ def _grown(documents: int, then: int) -> bool:
     return documents > 1.1 * then + 10
 
 
-def fits(bodies: Mapping[int, str], idf: Mapping[str, float], means: tuple[float, float]) -> list[tuple[float, float]]:
+def fits(bodies: Iterable[str], idf: Mapping[str, float], means: tuple[float, float]) -> list[tuple[float, float]]:
     """Return the exact score of each record, and the share of the question's words that it has, by their weight."""
     # The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
     # once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
     # cancels out.
     total, patterns = sum(idf.values()), [(word, f" {word} ", weight) for word, weight in idf.items()]
     found = list[tuple[float, float]]()
-    for body in bodies.values():
+    for body in bodies:
         # The search for the bare word is cheap and settles most cases: most words are not in the body.
         held = [(pattern, weight) for word, pattern, weight in patterns if word in body and pattern in body]
         if not held:

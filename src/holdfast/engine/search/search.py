@@ -14,7 +14,7 @@ from holdfast.engine.search.lexical import Frequencies, Words, fits, look_up
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import FOREIGN, is_foreign, query_terms, tokens
 from holdfast.engine.views import records
-from holdfast.engine.views.words import Span, bodies
+from holdfast.engine.views.words import Span
 from holdfast.model.ports import Encoded
 from holdfast.model.query import Past
 
@@ -142,10 +142,11 @@ def search(
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Words]:
     """Return candidates, best first, and the words of the question with their weights."""
-    meant: dict[int, float] = {}
-    if codes is not None and question.encoded is not None:
-        meant = codes.nearest(question.encoded.vector, spans, allowed=allowed)
-    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
+    encoded = question.encoded if codes is not None else None
+    found = look_up(
+        frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=encoded is not None
+    )
+    meant = codes.nearest(encoded.vector, spans, allowed=allowed, also=found.found) if codes and encoded else {}
     few = allowed if allowed is not None and len(allowed) <= FEW else None  # so few records: score each of them
     means, exact = frequencies.mean_lengths(spans), exact if few is None else FEW
     under_way = _Search(store, question, spans, allowed, codes, found, meant, means, exact)
@@ -184,10 +185,11 @@ class _Search:
         best = heapq.nlargest(self.exact, shown, key=rough.__getitem__)
         similarities, patterns = self._tokens(best), self.question.exact
         people = [f" {word} " for name in self.question.people for word in tokens(name)[:1]]
-        texts = bodies(self.store.db, best)
-        for (number, body), (words, coverage) in zip(
-            texts.items(), fits(texts, self.found.idf, self.means), strict=True
-        ):
+        places = records.places(self.store.db, best, max(NEAR))
+        self.places |= places
+        scores = fits([place.body for place in places.values()], self.found.idf, self.means)
+        for (number, place), (words, coverage) in zip(places.items(), scores, strict=True):
+            body = place.body
             text, _, labels = body.rpartition("\n")  # the author is among the labels
             has_all = coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS
             share = min(1.0, words) if has_all else sum(one in body for one in patterns) / max(1, len(patterns))
@@ -224,7 +226,6 @@ class _Search:
     def lend(self) -> None:
         """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
         candidates = self.candidates
-        self._place(candidates)
         best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
         lenders = [(one, self.places[one.number]) for one in best if self.places[one.number].session]
         if not lenders:
@@ -252,14 +253,9 @@ class _Search:
             for candidate in candidates:
                 candidate.person *= candidate.base / best
         if dates.months or dates.periods:
-            self._place(self.candidates)
             for candidate in candidates:
                 share = dates.match(self.places[candidate.number].created_at)
                 candidate.date, candidate.fit = DATE * share, min(1.0, candidate.fit + FIT_DATE * share)
-
-    def _place(self, numbers: Iterable[int]) -> None:
-        if unknown := [number for number in numbers if number not in self.places]:
-            self.places |= records.places(self.store.db, unknown, max(NEAR))
 
 
 @cache

@@ -46,14 +46,14 @@ class Codes:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def nearest(
-        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None
+        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None, also: Iterable[int] = ()
     ) -> dict[int, float]:
-        """Return the records that were compared with a unit vector, each with the cosine of its best passage, best first."""
+        """Return the records nearest to a unit vector, and `also` others, with the cosine of the best passage, best first."""
         query = code_of(vector, self.center)
         with self.lock:  # sessions of one process share this cache
             self._catch_up(spans)
             held = [(self.held[span].numbers, self.held[span].codes) for span in spans]
-        return self.cosines(vector, sorted({number for part in held for number in _close(query, *part, allowed)}))
+        return self.cosines(vector, sorted({*also, *(each for part in held for each in _close(query, *part, allowed))}))
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
@@ -134,13 +134,14 @@ class Neighbours:
     center: Any = 0.0
 
     def nearest(
-        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None
+        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None, also: Iterable[int] = ()
     ) -> dict[int, float]:
-        """Return the records that were compared with a unit vector, each with the cosine of its best passage, best first."""
+        """Return the records nearest to a unit vector, and `also` others, with the cosine of the best passage, best first."""
         asked = {"vector": Halves(np.asarray(vector, dtype=np.float16).tobytes())}
         if allowed is not None:
             given = asked | {"numbers": list(allowed), "most": FOLLOWED}
-            return _best((row[0], row[1]) for row in (self.db.query(_SQL["among"], given) if allowed else ()))
+            rows = list(self.db.query(_SQL["among"], given)) if allowed else []
+            return _best((row[0], row[1]) for row in rows)  # all that is found by words is among them
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
         rows, smaller = list[Row](), list[dict[str, int]]()
         for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
@@ -151,9 +152,10 @@ class Neighbours:
             elif size:
                 smaller.append({"low": low, "high": high, "looked_at": MORE * first_look(size)})
         code = Bits(code_of(vector, self.center).tobytes())
-        for found in query_each(self.db, _SQL["by_code"], smaller, {**asked, "code": code}):
-            rows += found
-        return _best((row[0], row[1]) for row in rows)
+        for near in query_each(self.db, _SQL["by_code"], smaller, {**asked, "code": code}):
+            rows += near
+        found = [(row[0], row[1]) for row in rows]
+        return _best([*found, *self.cosines(vector, set(also) - {number for number, _ in found}).items()])
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector, the best first."""

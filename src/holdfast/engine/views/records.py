@@ -63,12 +63,13 @@ class Filter:
 
 
 class Place(NamedTuple):
-    """Who wrote a record, when and in which session, and its neighbours in the session with their distance."""
+    """Who wrote a record, when and in which session, its index words, and its neighbours in the session with their distance."""
 
     number: int
     session: str
     author: str
     created_at: str
+    body: str
     near: tuple[tuple[int, int], ...] = ()
 
 
@@ -169,7 +170,7 @@ def is_conversation(store: Journal, session: str) -> bool:
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
-    """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
+    """Return the place of each active record, with up to `reach` neighbours before and after it in its session."""
     found = dict[int, Place]()
     for *place, before, later in db.query(SQL["places"], {"numbers": list(numbers), "reach": reach}):
         sides = (json.loads(side) if side != "[]" else () for side in (before, later))

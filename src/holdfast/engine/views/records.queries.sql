@@ -16,14 +16,15 @@ order by created_at desc limit :most
 from records as other where other.session = one.session and other.session <> ''
 
 -- places
-select number, session, author, created_at,
+select number, session, author, created_at, body,
     (select json_group_array(found.number) from (
         select other.number {beside} and other.number < one.number order by other.number desc limit :reach
     ) as found),
     (select json_group_array(found.number) from (
         select other.number {beside} and other.number > one.number order by other.number limit :reach
     ) as found)
-from records as one where number in (select cast(value as bigint) from json_each(:numbers))
+from records as one join words on words.rowid = one.number
+where number in (select cast(value as bigint) from json_each(:numbers))
 
 -- kinds_since
 select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active'

@@ -395,8 +395,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
 def _by_words(memory: Memory, asked: _Asked, found: Sequence[Record], idf: Mapping[str, float]) -> Found:
     """Return records that the index does not have in this form, as candidates by their words."""
     means = memory.caches.frequencies.mean_lengths(asked.spans) if found else (1.0, 1.0)
-    bodies = {place: words.indexed(record) for place, record in enumerate(found)}
-    scores = zip(found, fits(bodies, idf, means), strict=True)
+    scores = zip(found, fits(map(words.indexed, found), idf, means), strict=True)
     return [(Candidate(number=0, words=score, coverage=coverage), record) for record, (score, coverage) in scores]
 
 
