@@ -44,6 +44,7 @@ BATCH, PAIRS, JOINED, MADE, GROUPS = 96, 96, 12, 16, 16
 # for a conflict, and there are fewer such pairs.
 DRAWN = {"conflict": 1.0, "same": 1.8, "refines": 1.2, "other": 1.0}
 COLLECTED = 0.4  # share of the questions that are about code, patches, reports and conversations
+NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
 SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
 MODELS = 4
@@ -146,7 +147,9 @@ class Trainer:
             start, words = len(texts), dict.fromkeys(query_terms(question), 1.0) if is_collected else {}
             question = question.lower().rstrip("?？") if random.random() < 0.15 else question
             others = random.sample(random.choice(groups).memories, 2)
-            texts += [(question, snippet(memory, words) if words else memory) for memory in (*group.memories, *others)]
+            who = f"{random.choice(NAMES)}: " if not is_collected and random.random() < SIGNED else ""
+            memories = (*group.memories, *others)
+            texts += [(question, snippet(memory, words) if words else f"{who}{memory}") for memory in memories]
             right += [float(place in places) for place in range(len(group.memories) + len(others))]
             spans.append(slice(start, len(texts)))
         scores, wanted = self.scores("answers", texts).squeeze(-1), torch.tensor(right, device=self.device)
@@ -213,7 +216,7 @@ class Trainer:
                 models = list(processes.map(train, range(MODELS)))
         else:
             models = list(map(train, range(MODELS)))
-        weights = [{name: tensor.to(self.device) for name, tensor in model.items()} for model in models]
+        weights = [{name: torch.from_numpy(values) for name, values in model.items()} for model in models]
         self.taught(weights, self.plan(self.options.epochs * TAUGHT), self.options.rate)
 
     def model(self, number: int) -> Weights:
@@ -337,9 +340,9 @@ class Trainer:
         return min(grid, key=lambda each: float(F.binary_cross_entropy_with_logits(scores / each, labels)))
 
 
-def _model(options: Namespace, number: int) -> Weights:
+def _model(options: Namespace, number: int) -> dict[str, np.ndarray]:
     """Return the weights of one model, in a process of its own on a GPU."""
-    return {name: tensor.cpu() for name, tensor in Trainer(options).model(number).items()}
+    return {name: tensor.cpu().numpy() for name, tensor in Trainer(options).model(number).items()}
 
 
 def temperature(scores: Tensor, labels: Tensor) -> float:
