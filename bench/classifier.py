@@ -15,7 +15,7 @@ from classifier.examples import rows_of
 from holdfast.model.ports import CLASSES
 from holdfast.policy.language.reading import KEPT, STATES, Sentence
 from holdfast.policy.language.user_statements import stated
-from holdfast.verbs.truth.contradictions import CONFLICT, SAME, relation
+from holdfast.verbs.truth.contradictions import CONFLICT, SAME
 
 HELD = Path(__file__).parent.parent / "classifier" / "held"
 # The word lists of version 0.3 on the same sets: share kept and share falsely kept of dev and test, conflicts found and
@@ -96,7 +96,7 @@ def _pairs(half: str) -> None:
     began, shares = process_time(), defaultdict[str, list[Mapping[str, float]]](list)
     rows = rows_of(f"pairs-{half}.jsonl", HELD)
     for row in rows:
-        shares[row["rel"]].append(relation(READER, row["older"], row["newer"]))
+        shares[row["rel"]].append(READER.relation(row["older"], row["newer"]))
     milliseconds = 1000 * (process_time() - began) / len(rows)
 
     def share(label: str, name: str, bar: float) -> float:

@@ -15,7 +15,7 @@ from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader, sentences
-from holdfast.verbs.truth.contradictions import CONFLICT, relation
+from holdfast.verbs.truth.contradictions import CONFLICT
 
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
@@ -69,7 +69,7 @@ def run_contradictions() -> bool:
     """Print how well contradictions are recognised; return True if the held-out half meets the bars."""
     judges: Mapping[str, Callable[[str, str], bool]] = {
         f"half the words in common (≥ {ALIKE})": alike,
-        "holdfast": lambda older, newer: relation(READER, older, newer).get("conflict", 0.0) >= CONFLICT,
+        "holdfast": lambda older, newer: READER.relation(older, newer).get("conflict", 0.0) >= CONFLICT,
     }
     scores = {(split, name): score_pairs(judge, split) for split in SPLITS for name, judge in judges.items()}
     _print("contradictions: pairs of memories, older and newer", scores, "contradictions")

@@ -2,7 +2,7 @@
 
 from bench.labelled import READER, SPLITS, Score, rows_of
 from bench.measure import table
-from holdfast.verbs.truth.contradictions import CONFLICT, SAME, relation
+from holdfast.verbs.truth.contradictions import CONFLICT, SAME
 
 LEAST = {"contradiction": (0.9, 0.7), "duplicate": (0.9, 0.8)}  # precision and recall
 
@@ -13,7 +13,7 @@ def run() -> bool:
     for split in (*SPLITS, "second", "third"):
         answers = []
         for row in rows_of("pairs", split):
-            chances = relation(READER, row["older"], row["newer"])
+            chances = READER.relation(row["older"], row["newer"])
             is_conflict, is_same = (
                 chances.get(name, 0.0) >= bar for name, bar in (("conflict", CONFLICT), ("same", SAME))
             )

@@ -1,78 +1,64 @@
 """Teach the classifier that is there what new files of labelled data say, where there is no GPU to train it from the start.
 
-python -m classifier.further user-15 pairs-33 pairs-34 --out FOLDER
+python -m classifier.further user-17 agent-7 pairs-37 … --out FOLDER
 
-Half of each step are new examples with their labels, the other half known ones, on which it is kept to what it said
-before; so is how memories answer questions. About an hour on a CPU.
+Each step has new examples and half as many known ones, so that what it knows stays. The first two layers stay as they
+are. About three hours on two cores; the model is written every few hundred steps.
 """
 
-import copy
 import random
 from argparse import ArgumentParser, Namespace
+from itertools import chain
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from classifier import examples
+from classifier import examples, train
 from classifier.examples import Example
 from classifier.graph import export, stored_weights
-from classifier.train import ENCODER, SMOOTHING, Trainer
+from classifier.labels import TASKS
+from classifier.train import DRAWN, ENCODER, SMOOTHING, Trainer
 
-NEW, OLD = 24, 16  # examples in a step
-GROUPS = 3  # teams whose questions are asked in a step
-ELSE = 0.15  # share of the steps for sentences of agents, and as many for questions
+NEW, KNOWN = {"user": 24, "agent": 24, "pair": 36}, 0.5  # new examples in a step, and known ones for each
+SHARES = {"pair": 0.52, "answers": 0.26, "user": 0.12, "agent": 0.1}  # of the steps
+FROZEN, GROUPS, WRITTEN = 2, 4, 400  # layers that stay, questions in a step, and steps after which the model is written
 
 
 class Further:
-    """The classifier as it was and as it becomes."""
+    """The classifier as it becomes, and the examples that are new to it."""
 
-    def __init__(self, trainer: Trainer, names: list[str]) -> None:
-        self.trainer = trainer
+    def __init__(self, options: Namespace) -> None:
+        train.GROUPS = GROUPS
+        self.trainer = trainer = Trainer(options)
         trainer.net.load(stored_weights(ENCODER, "classifier.onnx"))
-        self.before = copy.deepcopy(trainer.net).eval().requires_grad_(requires_grad=False)
-        self.new: dict[str, list[Example]] = {"user": [], "agent": [], "pair": []}
-        for name in names:
-            rows = examples.rows_of(f"{name}.jsonl")
-            if name.startswith("pairs"):
-                self.new["pair"] += examples.pairs(rows)
-            else:
-                task = "user" if name.startswith("user") else "agent"
-                self.new[task] += examples.sentences(task, rows)  # type: ignore[arg-type]
-
-    def plan(self, epochs: float) -> list[str]:
-        """Return the task of each step."""
-        plan = [task for task, some in self.new.items() for _ in range(int(epochs * len(some) / NEW))]
-        plan += ["agent", "answers"] * int(ELSE * len(plan))
-        random.shuffle(plan)
-        return plan
+        frozen = (layer.parameters() for layer in trainer.net.layers[:FROZEN])
+        for parameter in (trainer.net.places, *trainer.net.words_norm.parameters(), *chain.from_iterable(frozen)):
+            parameter.requires_grad_(requires_grad=False)
+        self.new: dict[str, list[Example]] = {}
+        for task in NEW:
+            rows = [row for name in options.names if name.startswith(task) for row in examples.rows_of(f"{name}.jsonl")]
+            self.new[task] = examples.pairs(rows) if task == "pair" else examples.sentences(task, rows)  # type: ignore[arg-type]
 
     def loss(self, task: str) -> Tensor:
-        """Return the loss of new examples and of what should stay as it was."""
+        """Return the loss of new examples and of some known ones."""
         if task == "answers":
-            groups = random.choices(self.trainer.train["answers"], k=GROUPS)
-            old = [
-                (question, memory)
-                for group in groups
-                for question, _ in random.sample(group.questions, 1)
-                for memory in group.memories
-            ]
-            new = list[Example]()
+            return self.trainer.answers_step()
+        known, count = self.trainer.train[task], int(KNOWN * NEW[task])
+        if task == "pair":
+            weights = [DRAWN[TASKS["pair"][each.label]] for each in self.new[task]]
+            batch = random.choices(self.new[task], weights, k=NEW[task])
+            batch += random.choices(known, self.trainer.drawn, k=count) + random.sample(self.trainer.joined, count // 3)
         else:
-            new = random.sample(self.new[task], min(NEW, len(self.new[task])))
-            old = [(each.first, each.second) for each in random.sample(self.trainer.train[task], OLD)]
-        texts = [(each.first, "" if task == "user" and random.random() < 0.15 else each.second) for each in new]
-        scores = self.trainer.scores(task, [*texts, *old])
-        with torch.no_grad():
-            net, self.trainer.net = self.trainer.net, self.before
-            said = self.trainer.scores(task, old)
-            self.trainer.net = net
-        if task == "answers":
-            return F.binary_cross_entropy_with_logits(scores, said.sigmoid())
-        kept = F.kl_div(scores[len(texts) :].log_softmax(-1), said.softmax(-1), reduction="batchmean")
-        labels = torch.tensor([each.label for each in new], dtype=torch.long)
-        return kept + (F.cross_entropy(scores[: len(texts)], labels, label_smoothing=SMOOTHING) if new else 0)
+            batch = random.sample(self.new[task], NEW[task]) + random.sample(known, count)
+        texts = [(each.first, each.second) for each in batch]
+        if task == "pair":
+            texts = [both[::-1] if random.random() < 0.5 else both for both in texts]
+        elif task == "user":
+            texts = [(first, "" if random.random() < 0.2 else second) for first, second in texts]
+        scores = self.trainer.scores(task, texts)
+        return F.cross_entropy(scores, torch.tensor([each.label for each in batch]), label_smoothing=SMOOTHING)
 
 
 def main() -> None:
@@ -80,12 +66,23 @@ def main() -> None:
     parser = ArgumentParser(description="Train the classifier further.")
     parser.add_argument("names", nargs="+", help="files of classifier/data, without .jsonl")
     parser.add_argument("--out", type=Path, required=True, help="write the model here")
-    parser.add_argument("--epochs", type=float, default=1.5)
-    parser.add_argument("--rate", type=float, default=4e-5)
+    parser.add_argument("--steps", type=int, default=5_000)
+    parser.add_argument("--rate", type=float, default=6e-5)
+    parser.add_argument("--collected", type=Path, help="what `encoder.collect` wrote")
     options = parser.parse_args()
-    trainer = Trainer(Namespace(held=False, device="cpu", seed=42, collected=None))
-    further = Further(trainer, options.names)
-    trainer.trained(further.plan(options.epochs), options.rate, further.loss)
+    further = Further(Namespace(**vars(options), held=False, device="cpu", seed=42))
+    plan, trainer = random.choices(list(SHARES), list(SHARES.values()), k=options.steps), further.trainer
+
+    def written(task: str) -> Tensor:
+        loss = further.loss(task)
+        trainer.steps = getattr(trainer, "steps", 0) + 1
+        if trainer.steps % WRITTEN == 0:
+            trainer.net.eval()
+            export(trainer.net.arrays(), ENCODER, options.out)
+            trainer.net.train()
+        return loss
+
+    trainer.trained(plan, options.rate, written)
     export(trainer.net.arrays(), ENCODER, options.out)
 
 

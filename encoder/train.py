@@ -110,7 +110,7 @@ class Trainer:
         self.pairs, self.device = pairs, device
         self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
         self.model, self.before = Encoder().to(device), Encoder().to(device).eval().requires_grad_(False)
-        self.near = {kind: self._nearest(rows) for kind, rows in pairs.items() if rows and "d" in rows[0]}
+        self.near = {kind: self._nearest(rows) for kind, rows in pairs.items() if kind in KINDS and "d" in rows[0]}
 
     def train(self, recipe: Recipe) -> Arrays:
         """Train one model and return its weights."""

@@ -11,7 +11,6 @@ from holdfast.policy.language.reading import sentences
 from holdfast.policy.language.user_statements import needs_subject
 
 _RE = patterns_of(__file__, "patterns")
-SHORTEST = 3  # words of a statement without its remark
 MOST_SENTENCES, MOST_WORDS = 12, 40  # of each text, and of a sentence about “it”
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
@@ -36,18 +35,6 @@ def other_numbers(first: str, second: str) -> int:
     """Return how many numbers each of two texts has that the other lacks."""
     own, others = (Counter(_RE["number"].findall(text.lower())) for text in (first, second))
     return min((own - others).total(), (others - own).total())
-
-
-def same_words(first: str, second: str) -> bool:
-    """True if two sentences have the same words in any order, and none of them is about an order."""
-    is_ordered = _RE["order"].search(first.lower())
-    return words(first) == words(second) and not says_otherwise(first, second) and not is_ordered
-
-
-def statement_of(sentence: str) -> str:
-    """Return a sentence without the reason or remark at its end, if a statement is left."""
-    statement = _RE["remark"].sub(".", sentence)
-    return statement if len(statement.split()) >= SHORTEST else sentence
 
 
 def _is_spelling(word: str, other: str) -> bool:

@@ -22,6 +22,7 @@ BETWEEN = " … "  # stands between the agent's message and the sentence before,
 KEPT = ("rule", "fact", "decision", "correction")
 # Measured on sentences of another hand (`python3 dev.py bench classifier`): from here on a statement is worth keeping.
 STATES, CLAIMS = 0.7, 0.75
+CLEARLY = 0.9  # from here on two statements are about different things
 REFUSED, CORRECTS = 0.35, 0.4  # a correction is one from the first on, and worth keeping with the second
 
 _RE = patterns_of(__file__, "patterns")
@@ -84,8 +85,12 @@ class SentenceReader:
         return self._judged("agent", spans if len(spans) <= MOST_SENTENCES else [*spans[:half], *spans[-half:]], "")
 
     def relation(self, older: str, newer: str) -> Mapping[str, float]:
-        """Return the chance of each relation of two statements; empty without a classifier."""
-        return dict(zip(CLASSES["pair"], self.judge("pair", older, newer), strict=False))
+        """Return the chance of each relation of two statements, read in both orders; empty without a classifier."""
+        one = dict(zip(CLASSES["pair"], self.judge("pair", older, newer), strict=False))
+        if one.get("other", 1.0) >= CLEARLY:  # most pairs: the other order would not change it
+            return one
+        again = self.judge("pair", newer, older)
+        return {name: (share + other) / 2 for (name, share), other in zip(one.items(), again, strict=True)}
 
     def _judged(self, task: Literal["user", "agent"], spans: list[tuple[str, int, int]], answer: str) -> list[Sentence]:
         found, before = list[Sentence](), ""

@@ -297,10 +297,8 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
 def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:
     for record in candidates:
         if is_comparable(new, record):
-            pair = claim_of(record), claim_of(new)
-            if observe.is_echo(new.body, record.text) or all(
-                memory.reader.relation(*each).get("same", 0.0) >= SAME for each in (pair, pair[::-1])
-            ):
+            same = memory.reader.relation(claim_of(record), claim_of(new)).get("same", 0.0)
+            if same >= SAME or observe.is_echo(new.body, record.text):
                 return record
     return None
 

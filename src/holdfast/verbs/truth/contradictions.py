@@ -8,7 +8,7 @@ noted by their ids for the review of duplicates.
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,9 +23,8 @@ from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
-from holdfast.policy.language.comparing import facing, other_numbers, same_words, says_otherwise, statement_of
+from holdfast.policy.language.comparing import facing, other_numbers
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import SentenceReader
 from holdfast.verbs.memory import Memory, Report, check_choice, find
 from holdfast.verbs.records.conflicts import claim_of, in_order, is_comparable, settled_among
 from holdfast.verbs.records.hot import change_trust
@@ -34,11 +33,11 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 log = logging.getLogger(__name__)
 BY = Actor(kind="rule", name="comparison")
 # Measured on pairs of another hand (`python3 dev.py bench classifier`): from here on two memories conflict, or say the same.
-CONFLICT, LIKELY, MAYBE, SAME = 0.55, 0.5, 0.4, 0.25
+CONFLICT, LIKELY, SAME = 0.55, 0.5, 0.25
 BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
 MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
 MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
-OTHER_THINGS = 2  # numbers in which sentences about different things differ
+OTHER_THINGS = 2  # numbers in which sentences about different things differ: “Shard 3 is on db3”
 ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
 MOST_PAIRS, BATCH = 2_000, 10
 MOST_RECENT = 20  # conflicts that sessions hear of
@@ -116,7 +115,7 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
 def against(memory: Memory, record: Record, older: str, newer: str) -> Judged:
     """Return how a text relates to that of a record; both are given, in their order."""
     faced = facing(older, newer, MOST_FACED)
-    chances = [relation(memory.reader, *pair) for pair in faced]
+    chances = [memory.reader.relation(*pair) if other_numbers(*pair) < OTHER_THINGS else {} for pair in faced]
     clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
     if clash >= LIKELY and (likeness := _likeness(memory.embedder, *shown)) is not None:
         clash = (clash + likeness) / 2  # of sentences about one thing: most of those nearby are about others
@@ -136,28 +135,6 @@ def _likeness(embedder: Embedder | None, older: str, newer: str) -> float | None
     like = first.tokens.astype(float) @ second.tokens.T.astype(float) / 127**2
     sides = ((like.max(axis=1), first.weights), (like.max(axis=0), second.weights))
     return min(float(best @ weights / weights.sum()) for best, weights in sides)
-
-
-def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, float]:
-    """Return the chances of each relation of two sentences; of a conflict also without the reason that one ends with."""
-    if same_words(older, newer):
-        return {"same": 1.0}
-    chances, bare = dict(reader.relation(older, newer)), (statement_of(older), statement_of(newer))
-    chances["conflict"] = _clash(reader, older, newer, chances["conflict"])
-    if chances["conflict"] < CONFLICT and bare != (older, newer):
-        chances["conflict"] = max(chances["conflict"], _clash(reader, *bare, reader.relation(*bare)["conflict"]))
-    return chances
-
-
-def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> float:
-    """Return the chance that two sentences conflict; 0 if one only adds a word, or two numbers differ: “Shard 3 is on db3”."""
-    others, apart = other_numbers(older, newer), len(words(older) ^ words(newer))
-    if others >= OTHER_THINGS or (apart <= 1 and not says_otherwise(older, newer)):
-        return 0.0
-    if others and apart <= 2:  # the same words, another number
-        return 0.99
-    # Read in both orders, fewer look-alikes pass for conflicts.
-    return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
 
 
 def _overlap(first: str, second: str) -> float:
