@@ -3,27 +3,30 @@
 python -m classifier.further user-17 agent-7 pairs-37 … --out FOLDER
 
 Each step has new examples and half as many known ones, so that what it knows stays. The first two layers stay as they
-are. About three hours on two cores; the model is written every few hundred steps.
+are. About three hours on two cores; the model is written every 500 steps.
 """
 
 import random
 from argparse import ArgumentParser, Namespace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from classifier import examples, train
-from classifier.examples import Example
 from classifier.graph import export, stored_weights
 from classifier.labels import TASKS
 from classifier.train import DRAWN, ENCODER, SMOOTHING, Trainer
 
+if TYPE_CHECKING:
+    from classifier.examples import Example
+
 NEW, KNOWN = {"user": 24, "agent": 24, "pair": 36}, 0.5  # new examples in a step, and known ones for each
 SHARES = {"pair": 0.52, "answers": 0.26, "user": 0.12, "agent": 0.1}  # of the steps
-FROZEN, GROUPS, WRITTEN = 2, 4, 400  # layers that stay, questions in a step, and steps after which the model is written
+FROZEN, GROUPS = 2, 4  # layers that stay, and questions in a step
 
 
 class Further:
@@ -73,17 +76,11 @@ def main() -> None:
     further = Further(Namespace(**vars(options), held=False, device="cpu", seed=42))
     plan, trainer = random.choices(list(SHARES), list(SHARES.values()), k=options.steps), further.trainer
 
-    def written(task: str) -> Tensor:
-        loss = further.loss(task)
-        trainer.steps = getattr(trainer, "steps", 0) + 1
-        if trainer.steps % WRITTEN == 0:
-            trainer.net.eval()
-            export(trainer.net.arrays(), ENCODER, options.out)
-            trainer.net.train()
-        return loss
+    def write() -> None:
+        export(trainer.net.arrays(), ENCODER, options.out)
 
-    trainer.trained(plan, options.rate, written)
-    export(trainer.net.arrays(), ENCODER, options.out)
+    trainer.trained(plan, options.rate, further.loss, write)
+    write()
 
 
 if __name__ == "__main__":

@@ -248,8 +248,14 @@ class Trainer:
         print({task: len(self.train[task]) for task in counts}, Counter(plan), flush=True)
         return plan
 
-    def trained(self, plan: Sequence[str], rate: float, loss_of: Callable[[str], Tensor] | None = None) -> Weights:
-        """Return the weights after some steps, while the rate falls to nothing."""
+    def trained(
+        self,
+        plan: Sequence[str],
+        rate: float,
+        loss_of: Callable[[str], Tensor] | None = None,
+        write: Callable[[], None] | None = None,
+    ) -> Weights:
+        """Return the weights after some steps, while the rate falls to nothing; write them every 500 steps if asked to."""
         heads = [*self.net.head.parameters()]
         vectors = [self.net.tasks, self.net.segment_vectors]
         known = {id(parameter) for parameter in (*heads, *vectors)}
@@ -278,6 +284,8 @@ class Trainer:
                 means = {task: round(float(np.mean(each)), 3) for task, each in losses.items()}
                 print(f"{time.time() - began:.0f} s {step + 1}", means, flush=True)
                 losses.clear()
+                if write:
+                    write()
         self.net.eval()
         return {name: tensor.detach().clone() for name, tensor in self.net.state_dict().items()}
 
