@@ -9,10 +9,9 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -78,41 +77,36 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # only HTTP is served
-        refusal = self._refusal(scope, Headers(scope=scope))
+        refusal = self._refusal(Request(scope))
         await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refusal=refusal)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refusal(self, request: Request) -> Response | None:
+        headers, path = request.headers, request["path"]
         if headers.get("host", "") not in self._names:
             return PlainTextResponse("This server is not known by that host name.\n", 421)
         bearer = is_bearer(headers.get("authorization", ""), self._keys.token)
         origin = headers.get("origin")
         foreign = origin is not None and origin not in self._origins
-        if foreign or (scope["method"] not in SAFE and origin is None and not bearer):
+        if foreign or (request.method not in SAFE and origin is None and not bearer):
             return PlainTextResponse("Other sites may not use this.\n", 403)
-        if scope["path"].startswith(OPEN):
+        if path.startswith(OPEN):
             return None
-        if scope["path"] == "/" and (link := self._link(scope)):
+        if path == "/" and (link := self._link(request)):
             return link
-        shown = cookie_in(headers, self.cookie)
+        shown = request.cookies.get(self.cookie, "")
         if bearer or hmac.compare_digest(shown.encode(), self._keys.cookie.encode()):
-            scope.setdefault("state", {})["trusted"] = bearer
+            request.state.trusted = bearer
             return None
         if "text/html" in headers.get("accept", ""):
             return HTMLResponse(LOCKED_PAGE, 401, {"www-authenticate": "Bearer"})
         return PlainTextResponse(LOCKED, 401, {"www-authenticate": "Bearer"})
 
-    def _link(self, scope: Scope) -> Response | None:
+    def _link(self, request: Request) -> Response | None:
         """Exchange the key of the printed link for the cookie; the key is removed from the URL."""
-        given = parse_qs(scope["query_string"].decode("latin-1"))
-        shown = given.pop("key", [""])[0]
+        shown = request.query_params.get("key", "")
         if not shown or not hmac.compare_digest(shown.encode(errors="replace"), self._keys.link.encode()):
             return None
-        rest = urlencode(given, doseq=True)
+        rest = request.url.remove_query_params("key").query
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
         answer.set_cookie(self.cookie, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
-
-
-def cookie_in(headers: Headers, name: str) -> str:
-    """Return the value of a cookie that a browser sent; "" if there is none."""
-    return cookie_parser(headers.get("cookie", "")).get(name, "")
