@@ -116,8 +116,7 @@ class Ask:
     theme: str = ""
     zone: tzinfo | None = None  # of the browser; None: of this machine
     flash: Mapping[str, str] = field(default_factory=dict)  # the message of the last action, and the name of its undo
-    searches: str = ""  # the saved searches of this browser
-    looked: str = ""  # when and where this browser last read the home page
+    cookies: Mapping[str, str] = field(default_factory=lambda: defaultdict(str))
 
     def text(self, name: str, default: str = "") -> str:
         """Return one query parameter."""
@@ -169,17 +168,15 @@ def asked(request: Request, form: Form | None = None) -> Ask:
     else:  # the current one if it has memories, else the one with the most
         sizes = {name: count for name, count in memory.store.projects().items() if name and count}
         project = memory.project if memory.project in sizes or not sizes else max(sizes, key=sizes.__getitem__)
-    memory = memory if project == memory.project else memory.acting_on(project)
     cookies = defaultdict(str, request.cookies)
     zone = None
     with suppress(ZoneInfoNotFoundError, ValueError, OSError):
         zone = ZoneInfo(cookies[ZONE]) if 0 < len(cookies[ZONE]) < 64 else None
-    kept: dict[str, Any] = {"zone": zone, "flash": viewer.signed(cookies[FLASH])}
+    kept: dict[str, Any] = {"zone": zone, "flash": viewer.signed(cookies[FLASH]), "cookies": cookies}
     kept |= {"theme": cookies["holdfast-theme"] if cookies["holdfast-theme"] in THEMES else ""}
-    kept |= {"searches": cookies["holdfast-searches"][:4_000], "looked": cookies["holdfast-looked"][:400]}
     where: dict[str, Any] = {"path": request.url.path, "given": given, "parts": dict(request.path_params)}
     where |= {"everywhere": everywhere, "named": named, "fragment": request.headers.get("hx-request") == "true"}
-    return Ask(viewer=viewer, memory=memory, form=form or {}, **where, **kept)
+    return Ask(viewer=viewer, memory=memory.acting_on(project), form=form or {}, **where, **kept)
 
 
 def answering(

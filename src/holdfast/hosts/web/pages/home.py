@@ -73,7 +73,7 @@ def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
     """Return where the visit before this one ended, and the cookie: that place, the current one, and when."""
     at = ask.memory.clock.now()
     try:
-        before, current, last = ask.looked.split("|")
+        before, current, last = ask.cookies[LOOKED][:400].split("|")
         previous = place_of(before) if before else None
         if render.local(ask, at) - render.local(ask, last) < SAME_VISIT:  # what was new stays listed
             return previous, f"{before}|{now}|{at}"
@@ -92,8 +92,8 @@ def _settings(ask: Ask) -> dict[str, Any]:
     config, sources, said = ask.viewer.settings.config, ask.viewer.settings.sources, meanings()
     every, file, home = dict[str, dict[str, Any]](), user_file(), Path.home()
     for name in (spec.name for spec in fields(Config)):
-        value, can_change = getattr(config, name), name in CHANGEABLE and sources[name] in ("default", str(file))
-        value = printable(name, value)
+        can_change = name in CHANGEABLE and sources[name] in ("default", str(file))
+        value = printable(name, getattr(config, name))
         every[name] = {"name": name, "value": value, "help": said[name], "source": sources[name], "open": can_change}
     groups = [(title, [every[name] for name in names]) for title, names in GROUPS]
     others = [one for name, one in every.items() if name not in CHANGEABLE]

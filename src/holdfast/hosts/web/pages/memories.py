@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, get_args
 from urllib.parse import quote
@@ -72,7 +73,7 @@ def save_search(ask: Ask) -> Response:
 def saved_searches(ask: Ask) -> dict[str, str]:
     """Return the saved searches of this browser, by name."""
     try:
-        kept = parse_json(bytes.fromhex(ask.searches))
+        kept = parse_json(bytes.fromhex(ask.cookies[SAVED][:4_000]))
     except ValueError:
         return {}
     pairs = kept.items() if isinstance(kept, dict) else ()
@@ -98,18 +99,16 @@ def _given(ask: Ask, **changed: Any) -> dict[str, Any]:
     return {name: values for name, values in given.items() if values}
 
 
-def _adder(ask: Ask) -> Callable[[str, str], str]:
-    def add(name: str, value: str) -> str:
-        others = () if name in ONE_VALUE else ask.texts(name)
-        return render.address(ask, "/memories", **_given(ask, **{name: list(dict.fromkeys([*others, value]))}))
-
-    return add
+def _added(ask: Ask, name: str, value: str) -> str:
+    """Return the address of the list with one filter more."""
+    others = () if name in ONE_VALUE else ask.texts(name)
+    return render.address(ask, "/memories", **_given(ask, **{name: list(dict.fromkeys([*others, value]))}))
 
 
 @render.page_at("/memories/facets", "memories_facets.html", "Filters", back="/memories")
 def _whole(ask: Ask) -> dict[str, Any]:
     counts = {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))
-    return {"counts": counts, "add": _adder(ask)}
+    return {"counts": counts, "add": partial(_added, ask)}
 
 
 def _answer(ask: Ask) -> dict[str, Any]:
@@ -121,7 +120,7 @@ def _answer(ask: Ask) -> dict[str, Any]:
     ]
     form: dict[str, Any] = {"query": query, "modes": get_args(Mode), "states": STATES, "state": _state(ask)}
     form |= {"as_of": ask.text("as_of")[:10], "names": list(KINDS), "sorts": SORTS, "sort": sort}
-    links = {"chosen": chosen, "add": _adder(ask), "given": _given(ask), "searches": saved_searches(ask)}
+    links = {"chosen": chosen, "add": partial(_added, ask), "given": _given(ask), "searches": saved_searches(ask)}
     links["sorted_by"] = lambda name: render.address(ask, "/memories", **_given(ask, sort=name))
     links["exported"] = lambda form: render.address(ask, "/memories/export", **_given(ask), format=form)
     return form | links | (_recalled(ask, query) if query.text else _listed(ask, query, form["state"], sort))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.home import health_of
-from holdfast.hosts.web.pages.record import cited_by, home_of
+from holdfast.hosts.web.pages.record import cited_by
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
@@ -86,7 +86,7 @@ def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
     if item.judged is None or not item.judged.problems:
         until = expires(ask.memory, item.record) if item.sort in ("pending", "mined") else ""
         return {"item": item, "cited": (), "gone": (), "until": until}
-    cited = cited_by(home_of(ask, item.record), item.record, item.judged)
+    cited = cited_by(ask.memory.acting_on(item.record.project), item.record, item.judged)
     shown = [one for one in cited if one.state in ("changed", "missing")]
     deleted = [text.partition("</del>")[0] for one in shown for text in (one.difference or Markup()).split("<del>")[1:]]
     gone, stands = dict.fromkeys(_WORD.findall(Markup(" ").join(deleted).striptags())), _WORD.findall(item.record.text)
