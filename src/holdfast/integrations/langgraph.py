@@ -112,12 +112,9 @@ class HoldfastStore(base.BaseStore):
         while True:
             question = Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True)
             hits = recall(memory, question, surface=False).hits
-            found = [hit for hit in hits if hit.score > 0 and self._is_under(hit.record, op.namespace_prefix)]
-            found = [
-                hit
-                for hit in found
-                if keyed.own(hit.record, SYSTEM).get("indexed", True) and _matches(hit.record, op.filter)
-            ]
+            indexed = (hit for hit in hits if hit.score > 0 and keyed.own(hit.record, SYSTEM).get("indexed", True))
+            under = (hit for hit in indexed if self._is_under(hit.record, op.namespace_prefix))
+            found = [hit for hit in under if _matches(hit.record, op.filter)]
             if len(found) >= wanted or len(hits) < asked:
                 return [base.SearchItem(**_item(hit.record), score=hit.score) for hit in found[op.offset : wanted]]
             asked *= WIDER
