@@ -58,7 +58,6 @@ PROJECT: Schema = {
     "type": "string",
     "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
 }
-_IN_PATH = re.compile(r"\{(\w+)\}")
 _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
@@ -97,22 +96,11 @@ class Endpoint:
     method: str = "GET"
     selects_project: bool = False  # `project` selects the memory of the request and is no argument of the function
 
-    @property
-    def media(self) -> str:
-        """The media type of the result."""
-        return "text/plain" if self.result == {"type": "string"} else "application/json"
-
-    @property
-    def in_path(self) -> tuple[str, ...]:
-        """The parameters that are parts of the path."""
-        return tuple(_IN_PATH.findall(self.path))
-
     def arguments(self, ask: Ask) -> dict[str, Any]:
         """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
         given: dict[str, Any] = {}
         for name, schema in self.schema["properties"].items():
-            body = ask.field(name) if self.method == "POST" else ""
-            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name) or body:
+            if text := ask.parts.get(name) or ask.text(name) or ask.field(name):
                 given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
         checked = check_arguments(self.schema, given, self.path)
         return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
@@ -151,8 +139,7 @@ def endpoint(path: str, returns: Any = Json, **more: Any) -> Callable[[Callable[
 
 def routes() -> list[Route]:
     """Return the routes of the API, and of the stream of activity."""
-    document = Route("/api/openapi.json", lambda _: JSONResponse(openapi(ENDPOINTS)))
-    made = [Route("/stream", stream), document]
+    made = [Route("/stream", stream), Route("/api/openapi.json", lambda _: JSONResponse(openapi(ENDPOINTS)))]
     for one in ENDPOINTS:
         respond = answering(one.respond, _form_of if one.method == "POST" else None, FOREIGN)
         made.append(Route(one.path, respond, methods=[one.method]))
@@ -186,11 +173,12 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     for endpoint in endpoints:
         method, parameters = endpoint.method.lower(), list[Json]()
         for name, schema in endpoint.schema["properties"].items():
-            place = "path" if name in endpoint.in_path else "query"
+            place = "path" if f"{{{name}}}" in endpoint.path else "query"
             own = {part: value for part, value in schema.items() if part != "description"}
             parameter = {"name": name, "in": place, "required": place == "path", "description": schema["description"]}
             parameters.append(parameter | {"schema": own})
-        result = {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}}
+        media = "text/plain" if endpoint.result == {"type": "string"} else "application/json"
+        result = {"description": "The result.", "content": {media: {"schema": endpoint.result}}}
         paths.setdefault(endpoint.path, {})[method] = {
             "summary": endpoint.summary,
             "operationId": method + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),

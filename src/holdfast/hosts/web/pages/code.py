@@ -66,8 +66,7 @@ class Folder:
     @property
     def states(self) -> list[tuple[str, int]]:
         """How many memories are in each state, the worst first."""
-        counts = Counter[str](one.state for one in self.cited)
-        return [(state, counts[state]) for state in reversed(list(LEGEND)) if counts[state]]
+        return list(Counter[str](one.state for one in self.cited).items())
 
     def size(self, by: str) -> float:
         """Return how large its tile is."""
