@@ -16,6 +16,7 @@ import anyio
 import h11
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -118,10 +119,19 @@ def is_bearer(header: str, token: str) -> bool:
 
 
 async def admit(
-    inner: ASGIApp, scope: Scope, receive: Receive, send: Send, *, longest: int, refusal: Response | None
+    inner: ASGIApp,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    longest: int,
+    refuse: Callable[[Request], Response | None],
 ) -> None:
     """Let an application answer a request once its body has arrived, unless the request or its body is refused."""
-    found = refusal or await with_body(scope, receive, longest)
+    if scope["type"] != "http":  # its start and end
+        await inner(scope, receive, send)
+        return
+    found = refuse(Request(scope)) or await with_body(scope, receive, longest)
     if isinstance(found, Response):
         await found(scope, receive, send)
     else:

@@ -235,7 +235,7 @@ class Door:
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
             refusal = found if isinstance(found, Response) else None
-            await loopback.admit(self.inner, scope, receive, to, longest=self.largest, refusal=refusal)
+            await loopback.admit(self.inner, scope, receive, to, longest=self.largest, refuse=lambda _: refusal)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")

@@ -72,13 +72,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it with the reason."""
-        if scope["type"] == "lifespan":
-            await self._inner(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return  # only HTTP is served
-        refusal = self._refusal(Request(scope))
-        await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refusal=refusal)
+        await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refuse=self._refusal)
 
     def _refusal(self, request: Request) -> Response | None:
         headers, path = request.headers, request["path"]

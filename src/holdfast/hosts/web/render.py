@@ -115,7 +115,7 @@ def page(
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
     now = ask.memory.clock.now()
     projects = projects if ask.memory.project in projects else [ask.memory.project, *projects]
-    around = {"ask": ask, "projects": projects, "csrf": ask.viewer.keys.form, "can_write": ask.viewer.role != "read"}
+    around = {"ask": ask, "projects": projects, "csrf": ask.viewer.keys.form, "can_write": ask.memory.role != "read"}
     around |= {"url": partial(address, ask), "here": partial(here, ask), "now": now, "today": date_of(ask, now)}
     times: dict[str, Callable[[str], str]] = {
         "ago": lambda at: ago(at, now, ask.zone),

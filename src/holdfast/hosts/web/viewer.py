@@ -25,14 +25,13 @@ from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.patterns import tables
-from holdfast.model.text import check_keepable
+from holdfast.model.text import check_keepable, whole_number
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Done, undo
 from holdfast.verbs.records.project import project_called
 from holdfast.verbs.upkeep.stream import Place, head
 
 EVERYWHERE = "*"
-LONGEST_NUMBER = 16
 LARGE = 20_000  # records read before a page is sent; with more, that part is loaded later
 MOST_KEPT = 64
 MOST_SECONDS = 60.0  # for which a cached result is used: files change without an event
@@ -48,7 +47,7 @@ Form = Mapping[str, list[str]]
 Found = TypeVar("Found")
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Viewer:
     """One running viewer."""
 
@@ -57,9 +56,6 @@ class Viewer:
     keys: Keys
     watcher: Watcher
     reload: Callable[[], Settings]  # loads the settings again
-    # The user and role of a request on a server: there, settings cannot be changed, and some users may only read.
-    user: str = ""
-    role: str = ""
     # Cached results of slow queries, each with the place in the stream it is valid for and its time.
     kept: dict[Any, tuple[Place, float, Any]] = field(default_factory=dict)
     undos: Latest[str, Undo] = field(default_factory=lambda: Latest(MOST_UNDOS))
@@ -129,11 +125,10 @@ class Ask:
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """Return a numeric query parameter, clamped to the bounds."""
         text = self.text(name)
-        if not text:
-            return default
-        if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        number = whole_number(text) if text else default
+        if number is None:
             raise Invalid(f"{name} must be a whole number, not {text[:40]!r}.")
-        return min(most, max(least, int(text)))
+        return min(most, max(least, number))
 
     def field(self, name: str, default: str = "") -> str:
         """Return one field of the form."""
