@@ -68,11 +68,6 @@ class Offer:
     prompts: list[Json]
     aliases: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def names(self) -> set[str]:
-        """Every name a tool can be called by."""
-        return {tool["name"] for tool in self.tools} | set(self.aliases)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
@@ -283,8 +278,9 @@ def with_aliases(offer: Offer) -> Offer:
 
 def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
     """Reject surfaces with different tools of the same name: clients could not tell them apart."""
-    for (one, offer), (other, another) in combinations(offers, 2):
-        if shared := sorted(offer.names & another.names):
+    called = [(name, {tool["name"] for tool in offer.tools} | offer.aliases.keys()) for name, offer in offers]
+    for (one, names), (other, others) in combinations(called, 2):
+        if shared := sorted(names & others):
             hint = "Add them to your client as two servers, each with one --surface."
             raise Invalid(f"The surfaces {one} and {other} both have a tool {', '.join(shared[:5])}.", hint=hint)
 
