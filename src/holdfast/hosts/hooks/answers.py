@@ -136,13 +136,12 @@ def _rows(brief: Json) -> dict[str, str]:
 def _brief_or_news(home: str, session: str, prepared: Json) -> Piece:
     """Return the brief for a session that got none; else, once, what it got outdated or not at all, with the new ids."""
     known, brief = seen(home, session), prepared.get("brief") or {}
-    is_checked = CURRENT in known
     if not prepared["late"]:
         see(home, session, [CURRENT])
     if brief.get("text") and "brief" not in known:
         _note_brief(home, session, prepared)
         return brief["text"], brief["ids"]
-    if is_checked or "brief" not in known or "made_from" not in prepared:
+    if CURRENT in known or "brief" not in known or "made_from" not in prepared:
         return "", []
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
     rows = _rows(brief)
@@ -293,14 +292,9 @@ def _context(pieces: list[Piece], why: str) -> Json:
     for part in filter(None, (part for part, _ in pieces)):
         room = LONGEST_ANSWER - len(text) - 2 * bool(text)
         if len(part) > room:
-            *lines, last = part.split("\n")
-            kept, left = list[str](), room - len(last) - len(CUT) - 2
-            for line in lines:
-                left -= len(line) + 1
-                if left < 0:
-                    break
-                kept.append(line)
-            part = "\n".join([*kept, CUT, last]) if kept else ""  # noqa: PLW2901
+            before, _, last = part.rpartition("\n")
+            kept = f"{before}\n"[: max(0, room - len(last) - len(CUT) - 2)].rpartition("\n")[0]
+            part = f"{kept}\n{CUT}\n{last}" if kept else ""  # noqa: PLW2901
         text = f"{text}\n\n{part}" if text and part else text or part
     return {"text": text, "ids": [id_ for _, ids in pieces for id_ in ids], "why": why} if text else {}
 

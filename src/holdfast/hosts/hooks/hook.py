@@ -70,8 +70,7 @@ def main(arguments: list[str]) -> None:
         home = home or home_of(activity["cwd"], preset)
         if preset:
             activity["settings"] = {"preset": preset}
-        answer = _act(home, activity, payload)
-        if answer:
+        if answer := _act(home, activity, payload):
             from holdfast.hosts.hooks.answers import shaped  # only if there is an answer
 
             sys.stdout.write(json.dumps(shaped(client, event, answer)))
