@@ -53,21 +53,16 @@ class HoldfastStore(base.BaseStore):
         self._writing = threading.Lock()  # two threads must not create the same key
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        results: list[base.Result] = []
-        puts: dict[keyed.Key, base.PutOp] = {}
-        for op in ops:
-            if isinstance(op, base.PutOp):
-                puts[(*op.namespace, op.key)] = op
-                results.append(None)
-            else:
-                results.append(self._read(op))
+        every = list(ops)
+        results = [None if isinstance(op, base.PutOp) else self._read(op) for op in every]
+        puts = {(*op.namespace, op.key): op for op in every if isinstance(op, base.PutOp)}
         with self._writing:
             for op in puts.values():
                 self._put(op)
         return results
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        return await asyncio.to_thread(self.batch, list(ops))
+        return await asyncio.to_thread(self.batch, ops)
 
     def _read(self, op: base.Op) -> base.Result:
         match op:
