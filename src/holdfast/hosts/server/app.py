@@ -13,7 +13,7 @@ import uuid
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -114,13 +114,9 @@ class Metrics:
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Return every counter and the current gauges as text."""
-        return render.filled(
-            "metrics.txt",
-            counts=sorted(self.counts.items()),
-            buckets=list(zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)),
-            seconds=self.seconds,
-            gauges={"holdfast_requests_in_flight": self.in_flight, **gauges},
-        )
+        counts, buckets = sorted(self.counts.items()), zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)
+        every = {"holdfast_requests_in_flight": self.in_flight, **gauges}
+        return render.filled("metrics.txt", counts=counts, buckets=list(buckets), seconds=self.seconds, gauges=every)
 
 
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
@@ -388,9 +384,8 @@ def open_members(settings: Settings) -> Iterator[Members]:
         if owner.apart:
             raise Unreachable(owner.apart.split(".")[0] + ".")
         protect(owner, role)
-        store, keys = served_store(settings.config, MEMBER), served_store(settings.config, role)
-        stack.callback(store.close)
-        stack.callback(keys.close)
+        opened = (served_store(settings.config, name) for name in (MEMBER, role))
+        store, keys = (stack.enter_context(closing(one)) for one in opened)
         if owner.embedder is not None:
             from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 

@@ -118,10 +118,9 @@ def add(path: str, schema: Schema, returns: Any, answer: Callable[..., Any], sum
     """Add an endpoint; `returns` is the shape of its result. Every text is bounded, a part of the path is never empty."""
     project, properties = {"project": PROJECT} if more.get("selects_project") else {}, dict[str, Schema]()
     for name, one in (project | schema["properties"]).items():
-        is_text = one["type"] == "string" and "enum" not in one
-        properties[name] = one | ({"maxLength": LONGEST} if is_text else {})
-        if is_text and f"{{{name}}}" in path:
-            properties[name]["minLength"] = 1
+        is_text, in_path = one["type"] == "string" and "enum" not in one, f"{{{name}}}" in path
+        bounds = {"maxLength": LONGEST} | ({"minLength": 1} if in_path else {})
+        properties[name] = one | bounds if is_text else one
     schema, result = schema | {"properties": properties}, result_schema(returns)
     ENDPOINTS.append(Endpoint(path=path, schema=schema, result=result, answer=answer, summary=summary, **more))
 
@@ -188,12 +187,11 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     problem = {"error": str, "message": str, "hint": str}
     about = "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`."
     schemas = {name: result_schema(shape) for name, shape in {"Problem": problem, **COMPONENTS}.items()}
-    token = {"token": {"type": "http", "scheme": "bearer"}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Holdfast", "version": __version__, "description": about},
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": token},
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
     }
 

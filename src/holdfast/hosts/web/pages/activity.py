@@ -67,10 +67,9 @@ def newer_items(ask: Ask) -> Response:
     """Return newer entries, as a part of the page; a header has the place to continue from."""
     wanted, after = wanted_of(ask), place_of(ask.text("after"))
     stream = newer(ask.memory, wanted, after=after)
-    answer = render.page(ask, "activity_items.html", **_items(ask, wanted, stream, only_new=True))
-    more = str(stream.place or after)
-    answer.headers["x-newer"] = render.address(ask, "/activity/newer", after=more, **_kept(wanted))
-    return answer
+    more = render.address(ask, "/activity/newer", after=str(stream.place or after), **_kept(wanted))
+    items = _items(ask, wanted, stream, only_new=True)
+    return render.page(ask, "activity_items.html", headers={"x-newer": more}, **items)
 
 
 @render.page_at("/timeline", "timeline.html", "Timeline", rows=lambda ask: _rows(ask, changes_in(ask)))

@@ -123,11 +123,8 @@ def _previewed(ask: Ask, config: Config) -> dict[str, Any]:
 def save(ask: Ask) -> Response:
     """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
-    given = {
-        name: str(ask.field(name) == "true").lower() if isinstance(getattr(now, name), bool) else ask.field(name)
-        for name in CHANGEABLE
-        if name in ask.form or f"{name}.there" in ask.form
-    }
+    sent = [name for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form]
+    given = {name: ask.field(name) or "false" * isinstance(getattr(now, name), bool) for name in sent}
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")

@@ -71,12 +71,11 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
     update = new_value(record, judged.findings) if judged and record.state == "active" else None
     body = "" if record.body.strip() == record.title.strip() else record.body
     values: dict[str, Any] = {"shown": shown, "body": body, "title": record.title or record.id}
-    values |= {"problem": problem, "open_form": form}
     values |= {"vitals": near.get(record.id), "others": {one: near[one].record for one in others if one in near}}
     values |= {"badge": badge(judged), "doubtful": bool(judged and judged.problems), "update": update}
     values |= {"verifiable": can_verify(record, judged), "places": places_of(record)}
     values |= {"trust": trust_of(ask.memory, record.id), "uses": uses_of(ask.memory, record.id, limit=MOST_USES)}
-    values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS}
+    values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS, "problem": problem, "open_form": form}
     values |= _edited(ask, record, refused=refused, typed=bool(form))
     return render.page(ask, "record.html", status=_status(problem), **values)
 

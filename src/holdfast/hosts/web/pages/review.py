@@ -97,13 +97,9 @@ def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
 def act_on_one(ask: Ask) -> Response:
     """Carry out one decision of the inbox."""
     memory, record = ask.memory, find(ask.memory, ask.parts["id"]).record
-    item = inbox.Item(
-        sort=_show(ask, ask.field("sort")) or _reason(record),
-        record=record,
-        others=tuple(find(memory, other).record for other in ask.form.get("with", [])),
-        text=ask.field("text"),
-        author=ask.field("author"),
-    )
+    others = tuple(find(memory, other).record for other in ask.form.get("with", []))
+    sort, text, author = _show(ask, ask.field("sort")) or _reason(record), ask.field("text"), ask.field("author")
+    item = inbox.Item(sort=sort, record=record, others=others, text=text, author=author)
     return _finished(ask, inbox.decide(memory, item, ask.parts["what"], inbox.Given(reason=ask.field("reason"))))
 
 
@@ -150,10 +146,8 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     counts = _counts(ask)
     values: dict[str, Any] = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
     values |= {"counts": counts, "sorts": inbox.SORTS, "show": back.partition("show=")[2].partition("&")[0]}
-    answer = render.page(ask, "review_done.html", waiting=inbox.urgent(counts), **values)
-    if everything:
-        answer.headers["hx-trigger"] = "inbox"
-    return answer
+    headers = {"hx-trigger": "inbox"} if everything else {}
+    return render.page(ask, "review_done.html", headers=headers, waiting=inbox.urgent(counts), **values)
 
 
 def _thread_rows(ask: Ask) -> list[render.Row]:
