@@ -192,8 +192,6 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
 
 def _about(path: str, topics: Json) -> list[Json]:
     """Return the notes whose topic is a word of a path; the beginning of a word counts too (`auth` for authentication)."""
-    if not topics:
-        return []
     parts = "".join(char if char.isalnum() else " " for char in path.lower()).split()
     named = {word for part in parts for word in topics if word == part or (len(part) > 3 and word.startswith(part))}
     return [note for word in sorted(named) for note in topics[word]]
@@ -237,9 +235,7 @@ def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd:
     """Return the triggers that a command or an edited file sets off."""
     lower = command.lower()
     near = [item for item in triggers if edited or _is_named(item, lower)]
-    if not near:
-        return []
-    if not command:
+    if not near or not command:
         return [item for item in near if any(_matches(path, file) for path in item.get("paths", ()) for file in edited)]
     from holdfast.policy.activity.patterns import fires, patched, writes_of  # only for a command that may need one
     from holdfast.policy.activity.shell import parse
