@@ -182,9 +182,8 @@ class MemoryTool(BetaAbstractMemoryTool):
     def _saved(self, parts: Parts, text: str) -> str:
         """Store a file's text, and the white space around it apart; return what the writer should know about that."""
         text = _plain(text)
-        body = text.strip()
-        around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
-        extra = {"around": around, "empty": not body}
+        before, body, after = text.partition(text.strip()) if text.strip() else (text, "", "")
+        extra = {"around": [before, after], "empty": not body}
         draft = Draft(body=body or EMPTY, title=shorten("/".join(parts), TITLE), extra=extra)
         record = _checked(keyed.put(self._memory, SYSTEM, parts, draft))
         if record.state == "pending":
