@@ -119,26 +119,25 @@ class Metrics:
         return render.filled("metrics.txt", counts=counts, buckets=list(buckets), seconds=self.seconds, gauges=every)
 
 
-def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
+def app(server: Server, members: Members, limits: Limits, site: Site) -> ASGIApp:
     """Return the web application: the protocol, and the viewer with its API, both behind the same `Door`.
 
     Behind the door a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
-    given, metrics = limits or Limits(), Metrics()
+    metrics = Metrics()
     inner = transport(server, members.call_and_access).streamable_http_app(
         streamable_http_path=PATH,
         # Host names are checked by the reverse proxy; a web page that rebinds one still has no key.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=given.largest,
-        max_sessions=given.sessions,
+        max_request_body_size=limits.largest,
+        max_sessions=limits.sessions,
     )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with inner.router.lifespan_context(inner):
             yield
-            if site:
-                site.watcher.close()
+            site.watcher.close()
 
     def ready(_: Request) -> Response:
         try:
@@ -158,9 +157,9 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
     health = Route("/healthz", lambda _: PlainTextResponse("ok\n"))
     own = [health, Route("/readyz", ready), Route("/metrics", show_metrics)]
     login = Route(LOGIN, partial(enter, members.keys), methods=["GET", "POST"])
-    routes = [*own, login, *inner.routes, *([Mount("/", site)] if site else [])]
-    buckets = Buckets(given.rate, given.burst)
-    return Door(Starlette(routes=routes, lifespan=lifespan), members, metrics, buckets, given.largest)
+    routes = [*own, login, *inner.routes, Mount("/", site)]
+    buckets = Buckets(limits.rate, limits.burst)
+    return Door(Starlette(routes=routes, lifespan=lifespan), members, metrics, buckets, limits.largest)
 
 
 async def enter(keys: Memory, request: Request) -> Response:
@@ -364,7 +363,7 @@ def serve(
             hint = "`holdfast server user add NAME`, then `holdfast server key add NAME --project P`."
             raise Invalid(f"{host} can be reached from other machines, and there is no key yet.", hint=hint)
         with loopback.listening(port, host) as listener:
-            made = app(server_of(surfaces, settings), members, limits, site=Site(members, settings))
+            made = app(server_of(surfaces, settings), members, limits, Site(members, settings))
             url = f"http://{f'[{host}]' if ':' in host else host}:{loopback.port_of(listener)}"
             options = {"seconds": FINISHING_SECONDS, "timeout_keep_alive": KEPT_SECONDS}
             loopback.serve(made, listener, announce=lambda: announce(url), **options)

@@ -54,10 +54,7 @@ from holdfast.verbs.upkeep.stream import Item, Wanted, older, place_of
 Json = dict[str, Any]
 LONGEST = 1_000
 FOREIGN = "Send the token, or the key of a Holdfast form."
-PROJECT: Schema = {
-    "type": "string",
-    "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
-}
+PROJECT = {"type": "string", "description": f"A project by its name or the last part of it; {EVERYWHERE} means all."}
 _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}

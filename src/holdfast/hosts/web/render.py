@@ -24,7 +24,7 @@ from pygments.util import ClassNotFound
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo, is_large
+from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
@@ -43,6 +43,7 @@ MOST_COMPARED = 16_000_000  # pairs of words compared at most
 MOST_COLOURED = 50_000  # characters of code that is highlighted
 COLOURED = ("c", "k", "s", "m", "na", "nb", "nc", "nd", "nf", "nt")  # the tokens, as Pygments shortens their names
 MOST_ROWS = 20_000  # of a file
+LARGE = 20_000  # records read before a page is sent; with more, its parts are loaded later
 YEAR = 31_536_000  # seconds
 NAV = (
     ("/", "Home", "⌂", ()),
@@ -84,7 +85,7 @@ class Page:
         """Answer a request."""
         if self.rows and ask.text("format"):
             return download(ask, self.title.lower(), self.rows(ask))
-        later = bool(self.parts) and is_large(ask)
+        later = bool(self.parts) and ask.memory.store.size(None if ask.everywhere else (ask.memory.here,)) > LARGE
         values: dict[str, Any] = {"title": self.title, "later": later, "back": self.back, **self.values(ask)}
         for part in () if later else self.parts:
             values |= part.values(ask)

@@ -32,7 +32,6 @@ from holdfast.verbs.records.project import project_called
 from holdfast.verbs.upkeep.stream import Place, head
 
 EVERYWHERE = "*"
-LARGE = 20_000  # records read before a page is sent; with more, that part is loaded later
 MOST_KEPT = 64
 MOST_SECONDS = 60.0  # for which a cached result is used: files change without an event
 THEMES = ("light", "dark")
@@ -104,15 +103,15 @@ class Ask:
     memory: Memory
     path: str
     given: Form
-    form: Form = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
-    everywhere: bool = False
-    named: str = ""  # the project named in the URL, empty where it is the default one
-    fragment: bool = False  # htmx requests a part of a page
-    theme: str = ""
-    zone: tzinfo | None = None  # of the browser; None: of this machine
-    flash: Mapping[str, str] = field(default_factory=dict)  # the message of the last action, and the name of its undo
-    cookies: Mapping[str, str] = field(default_factory=lambda: defaultdict(str))
+    form: Form
+    parts: Mapping[str, str]
+    everywhere: bool
+    named: str  # the project named in the URL, empty where it is the default one
+    fragment: bool  # htmx requests a part of a page
+    theme: str
+    zone: tzinfo | None  # of the browser; None: of this machine
+    flash: Mapping[str, str]  # the message of the last action, and the name of its undo
+    cookies: Mapping[str, str]
 
     def text(self, name: str, default: str = "") -> str:
         """Return one query parameter."""
@@ -205,11 +204,6 @@ def cached_until_event(ask: Ask, name: str, find: Callable[[], Found], *given: A
         ask.viewer.kept.clear()
     ask.viewer.kept[key] = (now, time.monotonic(), result)
     return result
-
-
-def is_large(ask: Ask) -> bool:
-    """True if reading the whole project takes so long that its page should load that part later."""
-    return ask.memory.store.size(None if ask.everywhere else (ask.memory.here,)) > LARGE
 
 
 def as_person(memory: Memory) -> Memory:

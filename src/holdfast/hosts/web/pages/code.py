@@ -163,10 +163,9 @@ def _map(ask: Ask) -> dict[str, Any]:
             tiles += (one._replace(inner=True) for one in inside)
     parents = [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)]
     listed = sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED]
-    shown = {"known": known, "as_of": ask.text("as_of")[:10], "folder": here, "parents": parents}
+    shown = {"known": known, "as_of": ask.text("as_of")[:10], "parents": parents, "cited": here.cited[:MOST_LISTED]}
     shown |= {"size": size, "sizes": SIZES, "tiles": tiles, "width": WIDTH, "height": HEIGHT, "legend": LEGEND}
-    shown |= {"folders": listed, "not_listed": max(0, len(folders) - MOST_LISTED)}
-    return shown | {"cited": here.cited[:MOST_LISTED], "most": MOST_OPEN}
+    return shown | {"folder": here, "folders": listed, "not_listed": len(folders) - len(listed), "most": MOST_OPEN}
 
 
 @render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
@@ -233,8 +232,7 @@ def _file(ask: Ask) -> dict[str, Any]:
     lines, problem = source_of(ask.memory, path)
     folder, _, name = path.rpartition("/")
     parts = parts_of(render.coloured("\n".join(lines), path) if lines else [], cited)
-    shown = {"path": path, "folder": folder, "parts": parts, "problem": problem, "cited": cited}
-    return shown | {"title": name or "File"}
+    return {"path": path, "folder": folder, "parts": parts, "problem": problem, "cited": cited, "title": name or "File"}
 
 
 def source_of(memory: Memory, path: str) -> tuple[list[str], str]:

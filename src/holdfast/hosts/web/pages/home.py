@@ -65,8 +65,7 @@ def _home(ask: Ask) -> dict[str, Any]:
     open_sessions = list_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere, only_open=True)
     shown = {"total": total, "open_sessions": open_sessions, "brief": brief_of(ask.memory), "cookies": {LOOKED: cookie}}
     shown |= {"changes": lines_of(ask, changes.items[:CHANGES]), "changed": len(changes.items)}
-    visited = changes.items[-1].at if since and changes.items else ""
-    return shown | {"first_visit": since is None, "visited": visited}
+    return shown | {"first_visit": since is None, "visited": changes.items[-1].at if since and changes.items else ""}
 
 
 def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
@@ -74,10 +73,9 @@ def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
     at = ask.memory.clock.now()
     try:
         before, current, last = ask.cookies[LOOKED][:400].split("|")
-        previous = place_of(before) if before else None
-        if render.local(ask, at) - render.local(ask, last) < SAME_VISIT:  # what was new stays listed
-            return previous, f"{before}|{now}|{at}"
-        return place_of(current), f"{current}|{now}|{at}"
+        is_same = render.local(ask, at) - render.local(ask, last) < SAME_VISIT
+        since = before if is_same else current  # during a visit, what was new stays listed
+        return place_of(since) if since else None, f"{since}|{now}|{at}"
     except (ValueError, Invalid):
         return None, f"|{now}|{at}"
 

@@ -163,10 +163,9 @@ def remember_page(
     """Return the form for a new memory with what was typed; after a refusal with the reason, or with a preview."""
     every = [(spec, name) for name in OFFERED for spec in KINDS[name].fields if spec.type in TYPED]
     specs = sorted(every, key=lambda pair: pair[0].required)  # a field that some kind requires counts as required
-    tried = _would_warn(ask, preview) if preview else ()
     values: dict[str, Any] = {"title": "Remember", "problem": problem, "can_insist": refused, "names": OFFERED}
     values |= {"typed": ask.field, "spec": {spec.name: spec for spec, _ in specs}, "confidences": CONFIDENCES}
-    values |= {"preview": preview, "warns_at": warns_at, "tried": tried}
+    values |= {"preview": preview, "warns_at": warns_at, "tried": _would_warn(ask, preview) if preview else ()}
     values["kinds_with"] = lambda field: " ".join(kind for spec, kind in specs if spec.name == field)
     return render.page(ask, "remember.html", status=_status(problem), **values)
 

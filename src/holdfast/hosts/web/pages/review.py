@@ -111,15 +111,14 @@ def act_on_many(ask: Ask) -> Response:
         raise Invalid(f"There is no decision {what[:40]!r}.", hint=f"Use {', '.join(BULK)}.")
     if not 0 < len(ids) <= MOST_MARKED:
         raise Invalid(f"Select between 1 and {MOST_MARKED} memories first.")
-    events, done, refused = list[Event](), 0, list[str]()
+    events, refused = list[Event](), list[str]()
     for record in (find(ask.memory, id_).record for id_ in ids):
         try:
             item = inbox.Item(sort=_reason(record), record=record)
             events += inbox.decide(ask.memory, item, what, inbox.Given(reason="retired while reviewing")).events
-            done += 1
         except Conflict as problem:
             refused.append(problem.message)
-    message = f"{done} {BULK[what]}." + (f" {len(refused)} refused: {refused[0]}" if refused else "")
+    message = f"{len(ids) - len(refused)} {BULK[what]}." + (f" {len(refused)} refused: {refused[0]}" if refused else "")
     return _finished(ask, Done(message=message, events=tuple(events)), everything=True)
 
 
