@@ -93,18 +93,16 @@ class Endpoint:
     method: str = "GET"
     selects_project: bool = False  # `project` selects the memory of the request and is no argument of the function
 
-    def arguments(self, ask: Ask) -> dict[str, Any]:
-        """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
+    def respond(self, ask: Ask) -> Response:
+        """Answer a request with its arguments, checked against the schema; the function's defaults stand for the rest."""
         given: dict[str, Any] = {}
         for name, schema in self.schema["properties"].items():
             if text := ask.parts.get(name) or ask.text(name) or ask.field(name):
                 given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
         checked = check_arguments(self.schema, given, self.path)
-        return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
-
-    def respond(self, ask: Ask) -> Response:
-        """Answer a request."""
-        result = self.answer(ask, **self.arguments(ask))
+        if self.selects_project:
+            checked.pop("project", None)
+        result = self.answer(ask, **checked)
         return PlainTextResponse(result) if isinstance(result, str) else JSONResponse(result)
 
 

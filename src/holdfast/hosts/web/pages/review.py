@@ -150,8 +150,7 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
 
 
 def _thread_rows(ask: Ask) -> list[render.Row]:
-    stages = thread.triage(ask.memory)
-    every = [each for name, _ in LANES for each in stages[name]]
+    every = [each for stage in thread.triage(ask.memory).values() for each in stage]
     every += thread.resolved_threads(ask.memory, limit=render.MOST_ROWS)
     columns = "id=record.id, title=record.title, stage, touches, touched_at, created_at=record.created_at"
     return render.table(every, f"{columns}, note=record.reason")
