@@ -169,10 +169,10 @@ def unwritable(tmp_path: Path, time: Time) -> Path:
 
 
 @contextmanager
-def no_growth() -> Iterator[None]:
-    """Let no file of this process grow."""
+def no_growth(room: int = 0) -> Iterator[None]:
+    """Let no file of this process grow beyond some bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
         yield
     finally:

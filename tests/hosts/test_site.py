@@ -81,7 +81,7 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
 
 def site_of(members: Members, folder: Path, **limits: Any) -> ASGIApp:
     settings = team.settings_of(folder)
-    return app(server_of(("core",), settings), members, Limits(**limits), site=Site(members, settings))
+    return app(server_of(("core",), settings), members, Limits(**limits), Site(members, settings))
 
 
 @pytest.fixture(scope="module")

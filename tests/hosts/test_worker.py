@@ -28,6 +28,7 @@ from holdfast.model.record import Link
 from holdfast.verbs.memory import find
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
+from tests.hosts.test_full_disk import no_growth
 from tests.rows import WHOLE, each, refused, rows, sampled
 
 pytestmark = pytest.mark.embedded
@@ -130,22 +131,14 @@ def test_where_locks_do_not_work_the_worker_still_does(home: Path, monkeypatch: 
         assert ours
 
 
-def test_a_short_write_to_the_spool_is_finished_and_one_that_fails_leaves_nothing_half(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = os.write
-    monkeypatch.setattr(os, "write", lambda handle, data: whole(handle, data[:7]))
+def test_an_event_is_in_the_spool_as_a_whole_or_not_at_all(home: Path) -> None:
     hook._spool(str(home), {"event": "Stop", "text": "x" * 1_000})
     (path,) = (home / "spool").glob("*.json")
     assert json.loads(path.read_text())["text"] == "x" * 1_000
-
-    def full(handle: int, data: bytes) -> int:
-        os.fsync(handle)
-        raise OSError(28, f"No space left on device for {len(data)} bytes")
-
-    monkeypatch.setattr(os, "write", full)
-    refused(OSError, hook._spool, str(home), {"event": "Stop", "text": "x"}, says="No space")
-    assert list((home / "spool").iterdir()) == [path]
+    for room in (0, 700):
+        with no_growth(room):
+            refused(OSError, hook._spool, str(home), {"event": "Stop", "text": "x" * 1_000}, says="File too large")
+        assert list((home / "spool").iterdir()) == [path]
 
 
 def test_the_settings_that_travel_with_a_session_exist() -> None:

@@ -57,10 +57,11 @@ def test_every_endpoint_is_described_and_answers(site: Site) -> None:
     record = fill(site.memory)
     document = ask(site, "/api/openapi.json")
     assert set(document["paths"]) == {one.path for one in ENDPOINTS}
-    bare = {one.path for one in ENDPOINTS if one.media == "application/json" and "properties" not in one.result}
+    texts = [one for one in ENDPOINTS if one.result == {"type": "string"}]
+    bare = {one.path for one in ENDPOINTS if one not in texts and "properties" not in one.result}
     assert bare <= {"/api/memory/save"}  # the others say what they return, and the attack below checks it
     for one in ENDPOINTS:
-        if one.method == "GET" and one.media == "application/json":
+        if one.method == "GET" and one not in texts:
             here = get(site.memory, record).record.by.session if "sessions" in one.path else record
             path = one.path.replace("{id}", here) + ("?anchor=" + record if one.path.endswith("timeline") else "")
             validate(ask(site, path), {**one.result, "components": document["components"]})

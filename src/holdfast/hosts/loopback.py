@@ -16,6 +16,7 @@ import anyio
 import h11
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -29,9 +30,8 @@ LEAVING = 2  # seconds: how long running requests may take after a stop signal
 DRAINED_TIMES = 3  # times the longest body: how much of a body that is too long is still read
 BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
 TOKEN_FILE = "http-token"  # noqa: S105  a file name
+Refuse = Callable[[Request], Response | None]
 log = logging.getLogger(__name__)
-
-
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -117,11 +117,12 @@ def is_bearer(header: str, token: str) -> bool:
     return hmac.compare_digest(shown.strip().encode("latin-1"), token.encode()) and scheme.lower() == "bearer"
 
 
-async def admit(
-    inner: ASGIApp, scope: Scope, receive: Receive, send: Send, *, longest: int, refusal: Response | None
-) -> None:
+async def admit(inner: ASGIApp, scope: Scope, receive: Receive, send: Send, *, longest: int, refuse: Refuse) -> None:
     """Let an application answer a request once its body has arrived, unless the request or its body is refused."""
-    found = refusal or await with_body(scope, receive, longest)
+    if scope["type"] != "http":  # its start and end
+        await inner(scope, receive, send)
+        return
+    found = refuse(Request(scope)) or await with_body(scope, receive, longest)
     if isinstance(found, Response):
         await found(scope, receive, send)
     else:

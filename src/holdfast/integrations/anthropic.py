@@ -37,14 +37,8 @@ DEPTH = 2  # levels of a directory that are listed
 LONGEST_PATH = 1_000
 TITLE = 100
 EMPTY = "(empty file)"  # a memory has a text
-NEEDED: dict[str, tuple[str, ...]] = {
-    "view": ("path",),
-    "create": ("path", "file_text"),
-    "str_replace": ("path", "old_str", "new_str"),
-    "insert": ("path", "insert_text"),
-    "delete": ("path",),
-    "rename": ("old_path", "new_path"),
-}
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+NEEDED = {str: "a text", int: "a whole number"}  # what an argument of these types must be
 Parts = tuple[str, ...]
 
 
@@ -61,13 +55,11 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
         name = getattr(command, "command", None)  # the SDK does not check what the model sent
-        if name not in NEEDED:
-            raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
-        for argument in NEEDED[name]:
-            if not isinstance(getattr(command, argument, None), str):
-                raise ToolError(f"The command {name} needs `{argument}`, a text.")
-        if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
-            raise ToolError("The command insert needs `insert_line`, a whole number.")
+        if name not in COMMANDS:
+            raise ToolError(f"Unknown command: {name}. Use one of {', '.join(COMMANDS)}.")
+        for argument, spec in type(command).model_fields.items():
+            if spec.annotation in NEEDED and not isinstance(getattr(command, argument, None), spec.annotation):
+                raise ToolError(f"The command {name} needs `{argument}`, {NEEDED[spec.annotation]}.")
         try:
             with self._running:
                 return str(super().execute(command))
@@ -190,9 +182,8 @@ class MemoryTool(BetaAbstractMemoryTool):
     def _saved(self, parts: Parts, text: str) -> str:
         """Store a file's text, and the white space around it apart; return what the writer should know about that."""
         text = _plain(text)
-        body = text.strip()
-        around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
-        extra = {"around": around, "empty": not body}
+        before, body, after = text.partition(text.strip()) if text.strip() else (text, "", "")
+        extra = {"around": [before, after], "empty": not body}
         draft = Draft(body=body or EMPTY, title=shorten("/".join(parts), TITLE), extra=extra)
         record = _checked(keyed.put(self._memory, SYSTEM, parts, draft))
         if record.state == "pending":

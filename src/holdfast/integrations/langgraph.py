@@ -53,21 +53,16 @@ class HoldfastStore(base.BaseStore):
         self._writing = threading.Lock()  # two threads must not create the same key
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        results: list[base.Result] = []
-        puts: dict[keyed.Key, base.PutOp] = {}
-        for op in ops:
-            if isinstance(op, base.PutOp):
-                puts[(*op.namespace, op.key)] = op
-                results.append(None)
-            else:
-                results.append(self._read(op))
+        every = list(ops)
+        results = [None if isinstance(op, base.PutOp) else self._read(op) for op in every]
+        puts = {(*op.namespace, op.key): op for op in every if isinstance(op, base.PutOp)}
         with self._writing:
             for op in puts.values():
                 self._put(op)
         return results
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        return await asyncio.to_thread(self.batch, list(ops))
+        return await asyncio.to_thread(self.batch, ops)
 
     def _read(self, op: base.Op) -> base.Result:
         match op:
@@ -112,12 +107,9 @@ class HoldfastStore(base.BaseStore):
         while True:
             question = Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True)
             hits = recall(memory, question, surface=False).hits
-            found = [hit for hit in hits if hit.score > 0 and self._is_under(hit.record, op.namespace_prefix)]
-            found = [
-                hit
-                for hit in found
-                if keyed.own(hit.record, SYSTEM).get("indexed", True) and _matches(hit.record, op.filter)
-            ]
+            indexed = (hit for hit in hits if hit.score > 0 and keyed.own(hit.record, SYSTEM).get("indexed", True))
+            under = (hit for hit in indexed if self._is_under(hit.record, op.namespace_prefix))
+            found = [hit for hit in under if _matches(hit.record, op.filter)]
             if len(found) >= wanted or len(hits) < asked:
                 return [base.SearchItem(**_item(hit.record), score=hit.score) for hit in found[op.offset : wanted]]
             asked *= WIDER

@@ -166,8 +166,8 @@ class Memory:
         return replace(self, context=replace(self.context, **changed))
 
     def acting_on(self, project: str) -> "Memory":
-        """Return this memory for another project."""
-        return self.acting(project=project)
+        """Return this memory for a project; the same object if there is none, or it is the current one."""
+        return self if project in ("", self.project) else self.acting(project=project)
 
     def acting_in(self, session: str) -> "Memory":
         """Return this memory for another session."""

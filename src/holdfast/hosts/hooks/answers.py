@@ -15,6 +15,7 @@ from holdfast.hosts.hooks import places
 from holdfast.hosts.hooks.hook import LATE_CLIENTS, LONGEST_PATH, arguments, first, start
 from holdfast.model.files import FILE, digest, open_regular, state_of
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -23,6 +24,7 @@ if MYPY:
     from typing import Any
 
     Json = dict[str, Any]
+    Piece = tuple[str, list[str]]  # a text, and the ids of the records in it
 
 LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
 RECALLED = "recalled"  # mark of a session that looked for scars
@@ -32,23 +34,25 @@ FENCE = ("<holdfast-brief-update>", "</holdfast-brief-update>")
 CUT = "(Cut: longer than a hook may answer.)"
 READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or the whole environment.
-CREDENTIALS = (
+CREDENTIALS = lazy(
     r"(?:^|[\s/'\"=])(?:\.env(?:\.(?!example\b|sample\b|template\b|dist\b)[\w-]+)*|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|"
     r"[\w.-]+\.(?:pem|p12|pfx|key|keystore|jks)|credentials(?:\.json|\.ya?ml)?|secrets?\.(?:json|ya?ml|toml)|service-account[\w-]*\.json|\.git-credentials)"
     r"(?=$|[\s'\";|&>)])"
 )
-PRINTING = (
+PRINTING = lazy(
     r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
 )
 # Commands after which there is no way back, and words that end a session: where `remind` reminds.
-RISKY = (
-    r"(?:^|[;&|(]\s*|\bsudo\s+)(?:git\s+(?:push|reset\s+--hard|tag)|(?:npm|pnpm|yarn|cargo|poetry|uv)\s+publish|twine\s+upload|"
+RISKY = lazy(
+    r"(?i)(?:^|[;&|(]\s*|\bsudo\s+)(?:git\s+(?:push|reset\s+--hard|tag)|(?:npm|pnpm|yarn|cargo|poetry|uv)\s+publish|twine\s+upload|"
     r"docker\s+push|kubectl\s+(?:apply|delete|rollout)|helm\s+(?:install|upgrade|uninstall)|terraform\s+(?:apply|destroy)|"
     r"gh\s+(?:release\s+create|pr\s+merge)|rm\s+-\w*r|(?:alembic|flyway|prisma|rails|python\s+manage\.py)\s.{0,40}migrat|"
     r"(?:make|just|npm\s+run|\./)\s*\S{0,40}(?:deploy|release))|\b(?:drop|truncate)\s+(?:table|database)\b"
 )
-WRAPPING_UP = r"\b(?:wrap (?:it |this |things )?up|that'?s (?:all|it) for (?:today|now)|(?:done|finished) for (?:today|now)|close the session|end of (?:the )?day|good ?night|bye)\b"
-PRINTING_ALL = (
+WRAPPING_UP = lazy(
+    r"(?i)\b(?:wrap (?:it |this |things )?up|that'?s (?:all|it) for (?:today|now)|(?:done|finished) for (?:today|now)|close the session|end of (?:the )?day|good ?night|bye)\b"
+)
+PRINTING_ALL = lazy(
     r"(?:^|[;&|(]\s*)(?:printenv|env|set|export -p)\s*(?:$|[|;>])|\bgh auth token\b|\baws configure export-credentials\b|"
     r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.{0,300}-o|"
     r"\bsecurity find-generic-password\b.{0,300}-w|\bvault (?:read|kv get)\b"
@@ -81,48 +85,40 @@ def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
 
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer the start of a session: after a compaction the handover, the brief, and where work was left off."""
-    parts, ids = [_handover(home, event["session"])] if event.get("source") == "compact" else [], list[str]()
+    pieces: list[Piece] = [(_handover(home, event["session"]), [])] if event.get("source") == "compact" else []
     brief = prepared.get("brief") or {}
     if brief.get("text"):
-        parts.append(brief["text"])
-        ids += brief.get("ids", [])
+        pieces.append((brief["text"], brief.get("ids", [])))
         _note_brief(home, event["session"], prepared)
     if left := _left_off(prepared, event):
-        parts.append(left["text"])
-        ids += left["ids"]
+        pieces.append((left["text"], left["ids"]))
         see(home, event["session"], [f"left off {left['session']}"])
-    return _context(parts, ids, "brief")
+    return _context(pieces, "brief")
 
 
 def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer a prompt: the first with what was not ready at session start; the others at most with a pointer."""
-    session, parts, ids = event["session"], list[str](), list[str]()
+    session = event["session"]
     is_first, left = see(home, session, ["prompt"]), _left_off(prepared, event)
-    if not prepared["late"] or is_first:
-        text, fresh_ids = _brief_or_news(home, session, prepared)
-        parts.append(text)
-        ids += fresh_ids
+    pieces = [_brief_or_news(home, session, prepared)] if not prepared["late"] or is_first else []
     if awaits_handover(home, session):
-        parts.append(_handover(home, session))
+        pieces.append((_handover(home, session), []))
     if is_first and left and see(home, session, [f"left off {left['session']}"]):
-        parts.append(left["text"])
-        ids += left["ids"]
-    for conflict in prepared.get("conflicts", ()):
-        if conflict["session"] == session and see(home, session, [f"{conflict['id']} conflict"]):
-            parts.append(conflict["text"])
-            ids += [conflict["id"], *conflict["ids"]]
-    if any(parts):
-        return _context(parts, ids, "brief")
+        pieces.append((left["text"], left["ids"]))
+    own = [one for one in prepared.get("conflicts", ()) if one["session"] == session]
+    pieces += [(one["text"], [one["id"], *one["ids"]]) for one in own if see(home, session, [f"{one['id']} conflict"])]
+    if answer := _context(pieces, "brief"):
+        return answer
     remind, text = prepared.get("remind"), event.get("text", "")
-    if remind and _found(WRAPPING_UP, text[:500]) and see(home, session, ["close"]):
+    if remind and WRAPPING_UP.search(text[:500]) and see(home, session, ["close"]):
         last = f"Holdfast: before this session ends, call {remind['close']} with what it leaves."
-        return _context([last], [], "close")
+        return _context([(last, [])], "close")
     words = {word.strip("`'\".,;:!?()[]{}") for word in text.lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
     fresh = [hint for hint in matching[:3] if see(home, session, [f"{hint['id']} hint"])]
     titles, read = "; ".join(hint["text"] for hint in fresh), prepared.get("read", "read")
     pointer = f"Holdfast: possibly relevant: {titles}. Use {read} for the full text." if fresh else ""
-    return _context([pointer], [hint["id"] for hint in fresh], "prompt")
+    return _context([(pointer, [hint["id"] for hint in fresh])], "prompt")
 
 
 def _note_brief(home: str, session: str, prepared: Json) -> None:
@@ -137,16 +133,15 @@ def _rows(brief: Json) -> dict[str, str]:
     return {id_: line for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))}
 
 
-def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[str]]:
+def _brief_or_news(home: str, session: str, prepared: Json) -> Piece:
     """Return the brief for a session that got none; else, once, what it got outdated or not at all, with the new ids."""
     known, brief = seen(home, session), prepared.get("brief") or {}
-    is_checked = CURRENT in known
     if not prepared["late"]:
         see(home, session, [CURRENT])
     if brief.get("text") and "brief" not in known:
         _note_brief(home, session, prepared)
         return brief["text"], brief["ids"]
-    if is_checked or "brief" not in known or "made_from" not in prepared:
+    if CURRENT in known or "brief" not in known or "made_from" not in prepared:
         return "", []
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
     rows = _rows(brief)
@@ -178,7 +173,7 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     edited, words = [path] if path and event["tool"] not in READING else [], " ".join(command.split())
     triggered = triggered_by(prepared.get("triggers", ()), command, edited, cwd)
     notes = [*prepared.get("files", {}).get(path, ()), *_about(path, prepared.get("topics", {}))] if path else []
-    if (remind := prepared.get("remind")) and _found(RISKY, words) and RECALLED not in seen(home, session):
+    if (remind := prepared.get("remind")) and words and RISKY.search(words) and RECALLED not in seen(home, session):
         text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
         notes = [{"id": "", "text": text}, *notes]
     if prepared.get("guard") and (why := _shows_secrets(words, path)):
@@ -190,25 +185,16 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     sites = [(item, place if item.get("block") else "warning") for item in triggered]
     sites += [(item, item.get("topic") or place) for item in notes]
     fresh = [item for item, where in sites if see(home, session, [f"{item['id']} {where}"])]
-    ids = [item["id"] for item in fresh[:3] if item["id"]]
-    answer = _context([item["text"] for item in fresh[:3]], ids, "action site")
+    answer = _context([(item["text"], [item["id"]] if item["id"] else []) for item in fresh[:3]], "action site")
     blocking = [item["text"] for item in fresh if item.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
 
 
 def _about(path: str, topics: Json) -> list[Json]:
     """Return the notes whose topic is a word of a path; the beginning of a word counts too (`auth` for authentication)."""
-    if not topics:
-        return []
     parts = "".join(char if char.isalnum() else " " for char in path.lower()).split()
     named = {word for part in parts for word in topics if word == part or (len(part) > 3 and word.startswith(part))}
     return [note for word in sorted(named) for note in topics[word]]
-
-
-def _found(pattern: str, text: str) -> bool:
-    from re import IGNORECASE, search
-
-    return bool(text and search(pattern, text, IGNORECASE))
 
 
 _ANSWERS = {"SessionStart": _on_start, "UserPromptSubmit": _on_prompt, "PreToolUse": _on_tool, "PostToolUse": _on_tool}
@@ -238,11 +224,9 @@ def _in_checkout(path: str, cwd: str) -> str:
 
 def _shows_secrets(command: str, path: str) -> str:
     """Return a warning if reading a file or running a command would put credentials into the context; "" if not."""
-    from re import search
-
-    if match := search(CREDENTIALS, path) or (search(PRINTING, command) and search(CREDENTIALS, command)):
+    if match := CREDENTIALS.search(path) or (PRINTING.search(command) and CREDENTIALS.search(command)):
         return f"Holdfast: {match[0].strip()} usually holds credentials. Read the names you need, not the values, or ask the user."
-    if search(PRINTING_ALL, command):
+    if PRINTING_ALL.search(command):
         return "Holdfast: this command prints credentials or the whole environment. Print only the variable you need."
     return ""
 
@@ -251,9 +235,7 @@ def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd:
     """Return the triggers that a command or an edited file sets off."""
     lower = command.lower()
     near = [item for item in triggers if edited or _is_named(item, lower)]
-    if not near:
-        return []
-    if not command:
+    if not near or not command:
         return [item for item in near if any(_matches(path, file) for path in item.get("paths", ()) for file in edited)]
     from holdfast.policy.activity.patterns import fires, patched, writes_of  # only for a command that may need one
     from holdfast.policy.activity.shell import parse
@@ -300,22 +282,17 @@ def _handover(home: str, session: str) -> str:
     return places.text_in(file)
 
 
-def _context(parts: list[str], ids: list[str], why: str) -> Json:
-    """Return an answer of whole parts; one that is too long loses lines before its last, which closes its fence."""
+def _context(pieces: list[Piece], why: str) -> Json:
+    """Return an answer of whole pieces; one that is too long loses lines before its last, which closes its fence."""
     text = ""
-    for part in filter(None, parts):
+    for part in filter(None, (part for part, _ in pieces)):
         room = LONGEST_ANSWER - len(text) - 2 * bool(text)
         if len(part) > room:
-            *lines, last = part.split("\n")
-            kept, left = list[str](), room - len(last) - len(CUT) - 2
-            for line in lines:
-                left -= len(line) + 1
-                if left < 0:
-                    break
-                kept.append(line)
-            part = "\n".join([*kept, CUT, last]) if kept else ""  # noqa: PLW2901
+            before, _, last = part.rpartition("\n")
+            kept = f"{before}\n"[: max(0, room - len(last) - len(CUT) - 2)].rpartition("\n")[0]
+            part = f"{kept}\n{CUT}\n{last}" if kept else ""  # noqa: PLW2901
         text = f"{text}\n\n{part}" if text and part else text or part
-    return {"text": text, "ids": ids, "why": why} if text else {}
+    return {"text": text, "ids": [id_ for _, ids in pieces for id_ in ids], "why": why} if text else {}
 
 
 def shaped(client: str, event: str, answer: Json) -> Json:

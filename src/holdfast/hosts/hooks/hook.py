@@ -8,7 +8,7 @@ import sys
 import time
 
 from holdfast.hosts.hooks.places import branch_of, checkout_root, home_of, plain_name, session_settings
-from holdfast.model.files import data_folder
+from holdfast.model.files import data_folder, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
@@ -70,8 +70,7 @@ def main(arguments: list[str]) -> None:
         home = home or home_of(activity["cwd"], preset)
         if preset:
             activity["settings"] = {"preset": preset}
-        answer = _act(home, activity, payload)
-        if answer:
+        if answer := _act(home, activity, payload):
             from holdfast.hosts.hooks.answers import shaped  # only if there is an answer
 
             sys.stdout.write(json.dumps(shaped(client, event, answer)))
@@ -347,20 +346,14 @@ def _failed(payload: Json) -> bool:
 
 
 def _spool(home: str, activity: Json) -> None:
-    """Write a file to the spool, to a temporary name first, so that no reader sees half of it.
+    """Write an event to the spool.
 
     At the start of a session the oldest files of one that is not drained are deleted: it must not fill the disk.
     """
     folder = os.path.join(home, "spool")
     name = f"{time.time_ns():020d}-{os.getpid()}-{len(activity)}{activity['event'][:2]}"
-    aside = os.path.join(folder, f".{name}")
-    try:
-        _write(aside, json.dumps({"id": name, **activity, "took_ms": round(1000 * time.process_time(), 1)}).encode())
-        os.rename(aside, os.path.join(folder, f"{name}.json"))
-    except OSError:
-        if os.path.exists(aside):
-            os.unlink(aside)
-        raise
+    spooled = {"id": name, **activity, "took_ms": round(1000 * time.process_time(), 1)}
+    _write(os.path.join(folder, f"{name}.json"), json.dumps(spooled))
     names = os.listdir(folder) if activity["event"] == "SessionStart" else []
     if len(names) > MOST_SPOOLED:
         _log(home, f"the spool held {len(names)} files; the oldest were dropped")
@@ -368,19 +361,13 @@ def _spool(home: str, activity: Json) -> None:
             os.unlink(os.path.join(folder, old))
 
 
-def _write(path: str, data: bytes) -> None:
-    """Write a whole file that only the user can read; `os.write` may write less than it is given."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def _write(path: str, content: str | bytes) -> None:
+    """Write a whole file that only the user can read, in a folder that is created if it is missing."""
     try:
-        handle = os.open(path, flags, 0o600)
+        write_whole(path, content)
     except FileNotFoundError:
         os.mkdir(os.path.dirname(path), 0o700)
-        handle = os.open(path, flags, 0o600)
-    try:
-        while data:
-            data = data[os.write(handle, data) :]
-    finally:
-        os.close(handle)
+        write_whole(path, content)
 
 
 def wake(home: str, cwd: str) -> None:

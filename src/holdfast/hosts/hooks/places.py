@@ -96,8 +96,7 @@ def text_in(path: str, most: int = LARGEST) -> str:
 
 def checkout_root(cwd: str) -> str:
     """Return the root folder of the checkout, or the folder itself outside git."""
-    folder = os.path.realpath(cwd)
-    start = folder
+    folder = start = os.path.realpath(cwd)
     while os.path.dirname(folder) != folder:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder

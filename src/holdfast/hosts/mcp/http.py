@@ -18,8 +18,8 @@ from mcp.server.lowlevel import Server as Transport
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestParams
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.hosts.loopback import HOST, Latest, admit, is_bearer, listening, names_at, port_of, serve
@@ -54,15 +54,14 @@ def app(server: protocol.Server, *, token: str, port: int) -> ASGIApp:
         max_request_body_size=protocol.LONGEST_MESSAGE,
         max_sessions=MOST_SESSIONS,
     )
-    unknown = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})
+
+    def refuse(request: Request) -> Response | None:
+        unknown = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})
+        return None if is_bearer(request.headers.get("authorization", ""), token) else unknown
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            if scope["type"] != "http":
-                await inner(scope, receive, send)
-                return
-            refusal = None if is_bearer(Headers(scope=scope).get("authorization", ""), token) else unknown
-            await admit(inner, scope, receive, send, longest=protocol.LONGEST_MESSAGE, refusal=refusal)
+            await admit(inner, scope, receive, send, longest=protocol.LONGEST_MESSAGE, refuse=refuse)
         except Exception:
             log.exception("a request failed")
             raise

@@ -34,9 +34,6 @@ FILE = "offer.json"
 LISTS = ("tools", "resources", "templates", "prompts")
 _META = "io.modelcontextprotocol/"
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
-# The offer does not change while a server runs; the text of a resource may change with every write.
-LASTING = {"ttlMs": 3_600_000, "cacheScope": "private"}
-FLEETING = {"ttlMs": 0, "cacheScope": "private"}
 
 LONGEST_MESSAGE = 10_000_000  # bytes
 LONGEST_NAME = 100
@@ -70,21 +67,6 @@ class Offer:
     templates: list[Json]
     prompts: list[Json]
     aliases: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def names(self) -> set[str]:
-        """Every name a tool can be called by."""
-        return {tool["name"] for tool in self.tools} | set(self.aliases)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """One request, its era known."""
-
-    method: str
-    params: Json
-    modern: bool
-    notify: Notify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +104,11 @@ class Server:
         name = client.get("name") if isinstance(client, dict) else None
         if isinstance(name, str) and name and not self.call.client.name:
             self.call.client.name = name[:LONGEST_NAME]
-        result = handlers[method](self, Request(method=method, params=params, modern=modern, notify=notify))
+        result = handlers[method](self, params, modern, notify)
         if not modern:
             return result
-        return {**result, **_CACHE.get(method, {}), "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
+        kept = {"ttlMs": _KEPT_MS[method], "cacheScope": "private"} if method in _KEPT_MS else {}
+        return {**result, **kept, "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -157,29 +140,29 @@ class Server:
         return True
 
 
-def introduce(server: Server, request: Request) -> Json:
+def introduce(server: Server, params: Json, modern: bool, *_: object) -> Json:
     """Return the capabilities: this begins a session of the older era."""
     about = {"capabilities": server.capabilities, "instructions": server.offer.instructions}
-    if request.modern:
+    if modern:
         return {"supportedVersions": list(MODERN), **about}
-    wanted = request.params.get("protocolVersion")
+    wanted = params.get("protocolVersion")
     return {"protocolVersion": wanted if wanted in LEGACY else LEGACY[0], "serverInfo": SERVER, **about}
 
 
-def call_tool(server: Server, request: Request) -> Json:
+def call_tool(server: Server, params: Json, _: bool, notify: Notify) -> Json:
     """Run one tool; its errors are returned as a result, so that the model reads them."""
-    surface, name, arguments = _named(server, request, "tools")
-    with closing(Progress(meta_of(request.params).get("progressToken"), request.notify)) as progress:
+    surface, name, arguments = _named(server, "tools/call", params)
+    with closing(Progress(meta_of(params).get("progressToken"), notify)) as progress:
         text, failed = surface.call(replace(server.call, progress=progress.report), name, arguments)
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 
-def read_resource(server: Server, request: Request) -> Json:
+def read_resource(server: Server, params: Json, modern: bool, *_: object) -> Json:
     """Return the text of a resource."""
-    uri = request.params.get("uri")
+    uri = params.get("uri")
     if not isinstance(uri, str):
         raise ProtocolError(INVALID_PARAMS, "resources/read needs a uri")
-    missing = INVALID_PARAMS if request.modern else LEGACY_NO_RESOURCE
+    missing = INVALID_PARAMS if modern else LEGACY_NO_RESOURCE
     try:
         found = next((read for surface in server.load() if (read := surface.read(server.call, uri))), None)
     except NotFound as problem:
@@ -190,9 +173,9 @@ def read_resource(server: Server, request: Request) -> Json:
     return {"contents": [{"uri": uri, "mimeType": resource.mime, "text": text}]}
 
 
-def get_prompt(server: Server, request: Request) -> Json:
+def get_prompt(server: Server, params: Json, *_: object) -> Json:
     """Return a prompt as one message."""
-    surface, name, arguments = _named(server, request, "prompts")
+    surface, name, arguments = _named(server, "prompts/get", params)
     message = {"role": "user", "content": {"type": "text", "text": surface.say(server.call, name, arguments)}}
     return {"description": surface.prompts[name].description, "messages": [message]}
 
@@ -232,11 +215,11 @@ def meta_of(params: Json) -> Json:
     return given if isinstance(given, dict) else {}
 
 
-def _named(server: Server, request: Request, table: str) -> tuple[Surface, str, Json]:
+def _named(server: Server, method: str, params: Json) -> tuple[Surface, str, Json]:
     """Return the surface with the tool or prompt that a request names, the name and the arguments."""
-    name, arguments = request.params.get("name"), request.params.get("arguments") or {}
+    name, arguments, table = params.get("name"), params.get("arguments") or {}, method.partition("/")[0]
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise ProtocolError(INVALID_PARAMS, f"{request.method} needs a name and an object of arguments")
+        raise ProtocolError(INVALID_PARAMS, f"{method} needs a name and an object of arguments")
     for surface in server.load():
         if name in getattr(surface, table) or (table == "tools" and name in surface.aliases):
             return surface, name, arguments
@@ -295,8 +278,9 @@ def with_aliases(offer: Offer) -> Offer:
 
 def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
     """Reject surfaces with different tools of the same name: clients could not tell them apart."""
-    for (one, offer), (other, another) in combinations(offers, 2):
-        if shared := sorted(offer.names & another.names):
+    called = [(name, {tool["name"] for tool in offer.tools} | offer.aliases.keys()) for name, offer in offers]
+    for (one, names), (other, others) in combinations(called, 2):
+        if shared := sorted(names & others):
             hint = "Add them to your client as two servers, each with one --surface."
             raise Invalid(f"The surfaces {one} and {other} both have a tool {', '.join(shared[:5])}.", hint=hint)
 
@@ -321,20 +305,18 @@ def _described(one: Tool | Resource) -> Json:
     return {"name": one.name, "title": one.title, "description": one.description}
 
 
-Handler = Callable[[Server, Request], Json]
+Handler = Callable[[Server, Json, bool, Notify], Json]
 # Lists are always in the same order.
 _BOTH: dict[str, Handler] = {
-    "tools/list": lambda server, _: {"tools": server.offer.tools},
+    "tools/list": lambda server, *_: {"tools": server.offer.tools},
     "tools/call": call_tool,
-    "resources/list": lambda server, _: {"resources": server.offer.resources},
-    "resources/templates/list": lambda server, _: {"resourceTemplates": server.offer.templates},
+    "resources/list": lambda server, *_: {"resources": server.offer.resources},
+    "resources/templates/list": lambda server, *_: {"resourceTemplates": server.offer.templates},
     "resources/read": read_resource,
-    "prompts/list": lambda server, _: {"prompts": server.offer.prompts},
+    "prompts/list": lambda server, *_: {"prompts": server.offer.prompts},
     "prompts/get": get_prompt,
 }
-_LEGACY: dict[str, Handler] = {"initialize": introduce, "ping": lambda _, __: {}, **_BOTH}
+_LEGACY: dict[str, Handler] = {"initialize": introduce, "ping": lambda *_: {}, **_BOTH}
 _MODERN: dict[str, Handler] = {"server/discover": introduce, **_BOTH}
-_CACHE: dict[str, Json] = {
-    **dict.fromkeys(("server/discover", *(method for method in _BOTH if method.endswith("/list"))), LASTING),
-    "resources/read": FLEETING,
-}
+# For how long a client may keep a result: the offer does not change while a server runs, a resource with every write.
+_KEPT_MS = {method: 3_600_000 for method in _MODERN if method.endswith(("/discover", "/list"))} | {"resources/read": 0}

@@ -141,6 +141,5 @@ def join(memory: "Memory", client: str) -> "Memory":
 
 def surface_named(name: str) -> Surface:
     """Import a surface and return it."""
-    surface = import_module(SURFACES[name]).surface
-    assert isinstance(surface, Surface)
+    surface: Surface = import_module(SURFACES[name]).surface
     return surface

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from holdfast.hosts.mcp import protocol
-from holdfast.model.foreign_json import TooDeep, parse_json
+from holdfast.model.foreign_json import TooDeep, json_or_none, parse_json
 
 LONGEST_REFUSED = 1_000_000  # bytes of a message that is too deep in which its id is looked for
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}"]+')
@@ -124,10 +124,7 @@ def _id_of(line: bytes) -> Any:
         elif depth == 2 and part in (b"[", b"{"):
             outermost.append(b"null")
         depth -= part in (b"]", b"}")
-    try:
-        message = json.loads(b"".join(outermost))
-    except ValueError:
-        return None
+    message = json_or_none(b"".join(outermost).decode(errors="replace"))
     known = message.get("id") if isinstance(message, dict) else None
     return known if isinstance(known, str | int) else None
 

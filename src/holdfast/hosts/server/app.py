@@ -8,10 +8,12 @@ import json
 import logging
 import math
 import threading
+import traceback
 import uuid
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +26,7 @@ from urllib.parse import quote, urlsplit
 from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, QueryParams
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -41,7 +43,7 @@ from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visi
 from holdfast.hosts.web import render
 from holdfast.hosts.web.app import form_of
 from holdfast.hosts.web.guard import OPEN as ASSETS
-from holdfast.hosts.web.guard import SAFE, cookie_in, protected
+from holdfast.hosts.web.guard import SAFE, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, Unreachable
 from holdfast.surfaces.tool import Call
@@ -100,49 +102,42 @@ class Metrics:
 
     def count(self, name: str, **labels: str) -> None:
         """Add one to a counter."""
-        escaped = {key: value.translate(ESCAPES) for key, value in labels.items()}
-        label_text = ",".join(f'{key}="{value}"' for key, value in escaped.items())
+        label_text = ",".join(f'{key}="{value.translate(ESCAPES)}"' for key, value in labels.items())
         with self._lock:
             self.counts[name, label_text] += 1
 
     def took(self, seconds: float) -> None:
         """Add the duration of a request."""
-        place = next((place for place, most in enumerate(SECONDS) if seconds <= most), len(SECONDS))
         with self._lock:
-            self.buckets[place] += 1
+            self.buckets[bisect_left(SECONDS, seconds)] += 1
             self.seconds += seconds
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Return every counter and the current gauges as text."""
-        return render.filled(
-            "metrics.txt",
-            counts=sorted(self.counts.items()),
-            buckets=list(zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)),
-            seconds=self.seconds,
-            gauges={"holdfast_requests_in_flight": self.in_flight, **gauges},
-        )
+        counts, buckets = sorted(self.counts.items()), zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)
+        every = {"holdfast_requests_in_flight": self.in_flight, **gauges}
+        return render.filled("metrics.txt", counts=counts, buckets=list(buckets), seconds=self.seconds, gauges=every)
 
 
-def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
+def app(server: Server, members: Members, limits: Limits, site: Site) -> ASGIApp:
     """Return the web application: the protocol, and the viewer with its API, both behind the same `Door`.
 
     Behind the door a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
-    given, metrics, passes = limits or Limits(), Metrics(), Passes(members.keys)
+    metrics = Metrics()
     inner = transport(server, members.call_and_access).streamable_http_app(
         streamable_http_path=PATH,
         # Host names are checked by the reverse proxy; a web page that rebinds one still has no key.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=given.largest,
-        max_sessions=given.sessions,
+        max_request_body_size=limits.largest,
+        max_sessions=limits.sessions,
     )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with inner.router.lifespan_context(inner):
             yield
-            if site:
-                site.watcher.close()
+            site.watcher.close()
 
     def ready(_: Request) -> Response:
         try:
@@ -161,38 +156,32 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 
     health = Route("/healthz", lambda _: PlainTextResponse("ok\n"))
     own = [health, Route("/readyz", ready), Route("/metrics", show_metrics)]
-    login = Route(LOGIN, passes.enter, methods=["GET", "POST"])
-    routes = [*own, login, *inner.routes, *([Mount("/", site)] if site else [])]
-    return Door(Starlette(routes=routes, lifespan=lifespan), members, given, metrics, passes)
+    login = Route(LOGIN, partial(enter, members.keys), methods=["GET", "POST"])
+    routes = [*own, login, *inner.routes, Mount("/", site)]
+    buckets = Buckets(limits.rate, limits.burst)
+    return Door(Starlette(routes=routes, lifespan=lifespan), members, metrics, buckets, limits.largest)
 
 
-@dataclass(slots=True)
-class Passes:
-    """Login for browsers: a user enters a key in a form, and gets a pass as a cookie that no other site can send.
+async def enter(keys: Memory, request: Request) -> Response:
+    """Return the login form for browsers, or accept it: a valid key is exchanged for a pass, a cookie no other site can send.
 
     The pass is signed with the hash of its key: nothing is stored for it, and any server on the same database accepts it.
     It expires with the key, after half a day, or when its user logs out; this process remembers those. A key is never
     part of a URL.
     """
-
-    keys: Memory
-    left: loopback.Latest[str, bool] = field(default_factory=lambda: loopback.Latest(MOST_LEFT))
-
-    async def enter(self, request: Request) -> Response:
-        """Return the login form, or accept it: a valid key is exchanged for a pass."""
-        if request.method != "POST":
-            return _form(request.query_params.get("next", ""))
-        form = form_of(await request.body())
-        shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
-        found = await to_thread.run_sync(authenticate, self.keys, shown)
-        if found is None:
-            return _form(wanted, "This key is wrong, expired or revoked.", 401)
-        answer = RedirectResponse(inside(wanted), 303)
-        shown = await to_thread.run_sync(pass_for, self.keys, found[0])
-        # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
-        secure = request.headers.get("origin", "").startswith("https:")
-        answer.set_cookie(COOKIE, shown, int(PASS_DAYS * 86_400), path="/", secure=secure, **COOKIE_RULES)
-        return answer
+    if request.method != "POST":
+        return _form(request.query_params.get("next", ""))
+    form = form_of(await request.body())
+    shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
+    found = await to_thread.run_sync(authenticate, keys, shown)
+    if found is None:
+        return _form(wanted, "This key is wrong, expired or revoked.", 401)
+    answer = RedirectResponse(inside(wanted), 303)
+    shown = await to_thread.run_sync(pass_for, keys, found[0])
+    # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
+    secure = request.headers.get("origin", "").startswith("https:")
+    answer.set_cookie(COOKIE, shown, int(PASS_DAYS * 86_400), path="/", secure=secure, **COOKIE_RULES)
+    return answer
 
 
 def inside(wanted: str) -> str:
@@ -211,14 +200,11 @@ class Door:
 
     inner: ASGIApp
     members: Members
-    limits: Limits
     metrics: Metrics
-    passes: Passes
-    buckets: Buckets = field(init=False)
+    buckets: Buckets
+    largest: int  # bytes of a request
+    left: loopback.Latest[str, bool] = field(default_factory=lambda: loopback.Latest(MOST_LEFT))  # ended passes
     sessions: loopback.Latest[str, str] = field(default_factory=lambda: loopback.Latest(2 * REMEMBERED))
-
-    def __post_init__(self) -> None:
-        self.buckets = Buckets(self.limits.rate, self.limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -239,12 +225,12 @@ class Door:
             await send(message)
 
         try:
-            found = await self._enter(scope)
+            found = await self._enter(Request(scope))
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
             refusal = found if isinstance(found, Response) else None
-            await loopback.admit(self.inner, scope, receive, to, longest=self.limits.largest, refusal=refusal)
+            await loopback.admit(self.inner, scope, receive, to, longest=self.largest, refuse=lambda _: refusal)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")
@@ -253,24 +239,24 @@ class Door:
             self.metrics.in_flight -= 1
             self._tell(scope, status, now() - began)
 
-    async def _enter(self, scope: Scope) -> Visit | Response | None:
+    async def _enter(self, request: Request) -> Visit | Response | None:
         """Return the visit of a request; or its refusal; or None for public paths."""
-        path, headers = scope["path"], Headers(scope=scope)
+        path, headers = request["path"], request.headers
         by_key = "authorization" in headers
         if path in OPEN or path.startswith(ASSETS):
             return None
-        if int(headers.get("content-length") or 0) > self.limits.largest:
-            return self._refused("large", f"A request may have {self.limits.largest:,} bytes.", 413)
+        if int(headers.get("content-length") or 0) > self.largest:
+            return self._refused("large", f"A request may have {self.largest:,} bytes.", 413)
         if path == LOGIN:  # not from another site, nor too often
-            wait = self.buckets.wait(f"login {(scope.get('client') or ('',))[0]}", now())
-            return self._too_many(wait) if wait else self._foreign(scope, headers)
+            wait = self.buckets.wait(f"login {request.client.host if request.client else ''}", now())
+            return self._too_many(wait) if wait else self._foreign(request)
         try:
-            known = await to_thread.run_sync(self._known, path, headers)
+            known = await to_thread.run_sync(self._known, request)
         except StoreError:
             return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
-        if known is None and scope["method"] in SAFE and "text/html" in headers.get("accept", "") and not by_key:
+        if known is None and request.method in SAFE and "text/html" in headers.get("accept", "") and not by_key:
             self.metrics.count("holdfast_refused_total", reason="key")
-            query = scope.get("query_string", b"").decode("latin-1")
+            query = request["query_string"].decode("latin-1")
             wanted = f"{path}?{query}" if query else path  # the page to go to after the login
             return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
         if known is None:
@@ -279,33 +265,34 @@ class Door:
         key, access = known
         if wait := self.buckets.wait(key.id, now()):
             return self._too_many(wait)
-        visit = self._by_key(scope, headers, access) if by_key else self._by_pass(scope, headers, access)
+        visit = self._by_key(request, access) if by_key else self._by_pass(request, access)
         if isinstance(visit, Visit):
-            visit.key, visit.allowed = key.id, lambda: self._known(path, headers) is not None
+            visit.key, visit.allowed = key.id, lambda: self._known(request) is not None
             visit.project = "" if visit.project == EVERYWHERE else visit.project
         return visit
 
-    def _known(self, path: str, headers: Headers) -> tuple[Key, Access] | None:
+    def _known(self, request: Request) -> tuple[Key, Access] | None:
         """Return the key of a request and its access; a pass opens pages, never the protocol. This asks the database."""
-        if "authorization" in headers:
-            scheme, _, shown = headers["authorization"].partition(" ")
+        if "authorization" in request.headers:
+            scheme, _, shown = request.headers["authorization"].partition(" ")
             return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
-        shown = cookie_in(headers, COOKIE) if path != PATH else ""
-        return authenticate_pass(self.members.keys, shown) if shown and shown not in self.passes.left else None
+        shown = request.cookies.get(COOKIE, "") if request["path"] != PATH else ""
+        return authenticate_pass(self.members.keys, shown) if shown and shown not in self.left else None
 
-    def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
+    def _foreign(self, request: Request) -> Response | None:
         """Refuse a request that changes something and comes from another site, by its Origin header."""
-        origin = headers.get("origin", "")
-        if scope["method"] in SAFE or (origin and urlsplit(origin).netloc == headers.get("host")):
+        origin = request.headers.get("origin", "")
+        if request.method in SAFE or (origin and urlsplit(origin).netloc == request.headers.get("host")):
             return None
         return self._refused("origin", "Other sites may not use this.", 403)
 
-    def _by_key(self, scope: Scope, headers: Headers, access: Access) -> Visit | Response:
+    def _by_key(self, request: Request, access: Access) -> Visit | Response:
         """Admit a program with its key. The protocol works in one project; pages and endpoints in the requested one."""
+        headers = request.headers
         if self.sessions.get(headers.get(SESSION, ""), access.user) != access.user:
             return self._refused("session", "There is no such session.", 404)
-        protocol = scope["path"] == PATH
-        asked = QueryParams(scope.get("query_string", b"")).get("project", "") if protocol else ""
+        protocol = request["path"] == PATH
+        asked = request.query_params.get("project", "") if protocol else ""
         named = headers.get(PROJECT, "") or asked
         project = named or (access.projects[0] if len(access.projects) == 1 else "")
         if protocol and project in ("", EVERYWHERE):
@@ -314,13 +301,13 @@ class Door:
             return self._refused("project", "This key does not open that project.", 403)
         return Visit(access=access, project=project or access.projects[0], shares=headers.get(VISIBILITY) != "private")
 
-    def _by_pass(self, scope: Scope, headers: Headers, access: Access) -> Visit | Response:
+    def _by_pass(self, request: Request, access: Access) -> Visit | Response:
         """Admit a browser with a pass; requests that change something must come from our own pages."""
-        if refusal := self._foreign(scope, headers):
+        if refusal := self._foreign(request):
             return refusal
-        shown = cookie_in(headers, COOKIE)
-        if scope["path"] == LEAVE and scope["method"] == "POST":
-            self.passes.left.use(shown, lambda: True)
+        shown = request.cookies.get(COOKIE, "")
+        if request["path"] == LEAVE and request.method == "POST":
+            self.left.use(shown, lambda: True)
             answer = RedirectResponse(LOGIN, 303)
             answer.delete_cookie(COOKIE, path="/", **COOKIE_RULES)
             return answer
@@ -376,7 +363,7 @@ def serve(
             hint = "`holdfast server user add NAME`, then `holdfast server key add NAME --project P`."
             raise Invalid(f"{host} can be reached from other machines, and there is no key yet.", hint=hint)
         with loopback.listening(port, host) as listener:
-            made = app(server_of(surfaces, settings), members, limits, site=Site(members, settings))
+            made = app(server_of(surfaces, settings), members, limits, Site(members, settings))
             url = f"http://{f'[{host}]' if ':' in host else host}:{loopback.port_of(listener)}"
             options = {"seconds": FINISHING_SECONDS, "timeout_keep_alive": KEPT_SECONDS}
             loopback.serve(made, listener, announce=lambda: announce(url), **options)
@@ -396,9 +383,8 @@ def open_members(settings: Settings) -> Iterator[Members]:
         if owner.apart:
             raise Unreachable(owner.apart.split(".")[0] + ".")
         protect(owner, role)
-        store, keys = served_store(settings.config, MEMBER), served_store(settings.config, role)
-        stack.callback(store.close)
-        stack.callback(keys.close)
+        opened = (served_store(settings.config, name) for name in (MEMBER, role))
+        store, keys = (stack.enter_context(closing(one)) for one in opened)
         if owner.embedder is not None:
             from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
@@ -425,9 +411,6 @@ class Lines(logging.Formatter):
         fields |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[0]:
             # The type and place of a failure: its message may quote stored text.
-            trace = record.exc_info[2]
-            while trace and trace.tb_next:
-                trace = trace.tb_next
-            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
-            fields |= {"error": record.exc_info[0].__name__, "place": place}
+            place = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(record.exc_info[2])][-1:]
+            fields |= {"error": record.exc_info[0].__name__, "place": "".join(place)}
         return json.dumps(fields, ensure_ascii=False)

@@ -9,7 +9,6 @@ from typing import Any
 
 from anyio import to_thread
 from mcp.server.context import ServerRequestContext
-from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
@@ -90,19 +89,13 @@ class Members:
         )
 
 
-@dataclass(slots=True)
 class Site:
     """Serves each request with the viewer of its user; cached results are never shared between users."""
 
-    members: Members
-    settings: Settings
-    inner: Starlette = field(init=False)
-    watcher: Watcher = field(init=False)
-    _viewers: Latest[tuple[Access, str], Viewer] = field(default_factory=lambda: Latest(MOST_VIEWERS))
-
-    def __post_init__(self) -> None:
-        self.watcher = Watcher(self.members.owner)
+    def __init__(self, members: Members, settings: Settings) -> None:
+        self.members, self.settings, self.watcher = members, settings, Watcher(members.owner)
         self.inner = pages_and_api(self.watcher)
+        self._viewers = Latest[tuple[Access, str], Viewer](MOST_VIEWERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -118,9 +111,8 @@ class Site:
             return
 
         def new() -> Viewer:
-            own: dict[str, Any] = {"memory": as_person(self.members.own(visit)), "keys": Keys(token="")}
-            own |= {"user": visit.access.user, "role": visit.access.role, "watcher": self.watcher}
-            return Viewer(settings=self.settings, reload=lambda: self.settings, **own)
+            memory, keys = as_person(self.members.own(visit)), Keys(token="")
+            return Viewer(memory, self.settings, keys, self.watcher, reload=lambda: self.settings)
 
         with asking(visit.access):
             viewer = await to_thread.run_sync(self._viewers.use, (visit.access, visit.project), new)

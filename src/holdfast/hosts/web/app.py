@@ -66,7 +66,7 @@ def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port
     watcher = Watcher(memory)
     inner = pages_and_api(watcher)
     inner.state.viewer = Viewer(memory=memory, settings=reload(), keys=keys, watcher=watcher, reload=reload)
-    return Guard(inner, keys=keys, port=port)
+    return Guard(inner=inner, keys=keys, port=port)
 
 
 def pages_and_api(watcher: Watcher) -> Starlette:
@@ -140,9 +140,7 @@ async def _said(request: Request, status: int, error: str, message: str, hint: s
     is_ours = came.netloc == request.headers.get("host") and came.path != request.url.path
     back = came._replace(scheme="", netloc="", fragment="").geturl() if is_ours else ""
     shown: dict[str, Any] = {"title": message, "message": message, "hint": hint, "back": back}
-    template = "problem.html" if ask.fragment else "error.html"
-    answer = await to_thread.run_sync(lambda: render.page(ask, template, status=status, **shown))
-    target = request.headers.get("hx-target", "")
+    template, target = "problem.html" if ask.fragment else "error.html", request.headers.get("hx-target", "")
     if ask.fragment and target.startswith("item-"):  # next to the buttons of the item that was refused
-        answer.headers.update({"hx-retarget": f"#{target} .problem", "hx-reswap": "innerHTML"})
-    return answer
+        shown["headers"] = {"hx-retarget": f"#{target} .problem", "hx-reswap": "innerHTML"}
+    return await to_thread.run_sync(lambda: render.page(ask, template, status=status, **shown))

@@ -54,11 +54,7 @@ from holdfast.verbs.upkeep.stream import Item, Wanted, older, place_of
 Json = dict[str, Any]
 LONGEST = 1_000
 FOREIGN = "Send the token, or the key of a Holdfast form."
-PROJECT: Schema = {
-    "type": "string",
-    "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
-}
-_IN_PATH = re.compile(r"\{(\w+)\}")
+PROJECT = {"type": "string", "description": f"A project by its name or the last part of it; {EVERYWHERE} means all."}
 _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
@@ -97,29 +93,16 @@ class Endpoint:
     method: str = "GET"
     selects_project: bool = False  # `project` selects the memory of the request and is no argument of the function
 
-    @property
-    def media(self) -> str:
-        """The media type of the result."""
-        return "text/plain" if self.result == {"type": "string"} else "application/json"
-
-    @property
-    def in_path(self) -> tuple[str, ...]:
-        """The parameters that are parts of the path."""
-        return tuple(_IN_PATH.findall(self.path))
-
-    def arguments(self, ask: Ask) -> dict[str, Any]:
-        """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
+    def respond(self, ask: Ask) -> Response:
+        """Answer a request with its arguments, checked against the schema; the function's defaults stand for the rest."""
         given: dict[str, Any] = {}
         for name, schema in self.schema["properties"].items():
-            body = ask.field(name) if self.method == "POST" else ""
-            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name) or body:
+            if text := ask.parts.get(name) or ask.text(name) or ask.field(name):
                 given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
         checked = check_arguments(self.schema, given, self.path)
-        return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
-
-    def respond(self, ask: Ask) -> Response:
-        """Answer a request."""
-        result = self.answer(ask, **self.arguments(ask))
+        if self.selects_project:
+            checked.pop("project", None)
+        result = self.answer(ask, **checked)
         return PlainTextResponse(result) if isinstance(result, str) else JSONResponse(result)
 
 
@@ -130,10 +113,9 @@ def add(path: str, schema: Schema, returns: Any, answer: Callable[..., Any], sum
     """Add an endpoint; `returns` is the shape of its result. Every text is bounded, a part of the path is never empty."""
     project, properties = {"project": PROJECT} if more.get("selects_project") else {}, dict[str, Schema]()
     for name, one in (project | schema["properties"]).items():
-        is_text = one["type"] == "string" and "enum" not in one
-        properties[name] = one | ({"maxLength": LONGEST} if is_text else {})
-        if is_text and f"{{{name}}}" in path:
-            properties[name]["minLength"] = 1
+        is_text, in_path = one["type"] == "string" and "enum" not in one, f"{{{name}}}" in path
+        bounds = {"maxLength": LONGEST} | ({"minLength": 1} if in_path else {})
+        properties[name] = one | bounds if is_text else one
     schema, result = schema | {"properties": properties}, result_schema(returns)
     ENDPOINTS.append(Endpoint(path=path, schema=schema, result=result, answer=answer, summary=summary, **more))
 
@@ -151,8 +133,7 @@ def endpoint(path: str, returns: Any = Json, **more: Any) -> Callable[[Callable[
 
 def routes() -> list[Route]:
     """Return the routes of the API, and of the stream of activity."""
-    document = Route("/api/openapi.json", lambda _: JSONResponse(openapi(ENDPOINTS)))
-    made = [Route("/stream", stream), document]
+    made = [Route("/stream", stream), Route("/api/openapi.json", lambda _: JSONResponse(openapi(ENDPOINTS)))]
     for one in ENDPOINTS:
         respond = answering(one.respond, _form_of if one.method == "POST" else None, FOREIGN)
         made.append(Route(one.path, respond, methods=[one.method]))
@@ -186,11 +167,12 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     for endpoint in endpoints:
         method, parameters = endpoint.method.lower(), list[Json]()
         for name, schema in endpoint.schema["properties"].items():
-            place = "path" if name in endpoint.in_path else "query"
+            place = "path" if f"{{{name}}}" in endpoint.path else "query"
             own = {part: value for part, value in schema.items() if part != "description"}
             parameter = {"name": name, "in": place, "required": place == "path", "description": schema["description"]}
             parameters.append(parameter | {"schema": own})
-        result = {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}}
+        media = "text/plain" if endpoint.result == {"type": "string"} else "application/json"
+        result = {"description": "The result.", "content": {media: {"schema": endpoint.result}}}
         paths.setdefault(endpoint.path, {})[method] = {
             "summary": endpoint.summary,
             "operationId": method + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),
@@ -200,12 +182,11 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     problem = {"error": str, "message": str, "hint": str}
     about = "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`."
     schemas = {name: result_schema(shape) for name, shape in {"Problem": problem, **COMPONENTS}.items()}
-    token = {"token": {"type": "http", "scheme": "bearer"}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Holdfast", "version": __version__, "description": about},
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": token},
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
     }
 

@@ -9,10 +9,9 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,9 +23,8 @@ OPEN = "/assets/"  # static files contain no stored data
 FORM_FIELD, FORM_HEADER = "csrf", "x-holdfast-form"
 LONGEST_BODY = 1_000_000
 HEADERS = dict(tables(__file__)["headers"])
-LOCKED, LOCKED_PAGE = (
-    (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8") for name in ("locked.txt", "locked.html")
-)
+_TEMPLATES = Path(__file__).parent / "templates"
+LOCKED, LOCKED_PAGE = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("locked.txt", "locked.html"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,66 +51,52 @@ def protected(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers[name] = value
+            headers.update(HEADERS)
             headers.setdefault("cache-control", "no-store")
         await send(message)
 
     return sending
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
     """An application behind checks of host name, origin and key; every response gets the security headers."""
 
-    def __init__(self, inner: ASGIApp, *, keys: Keys, port: int) -> None:
-        self._inner = inner
-        self._keys = keys
-        self._names = names_at(port)
-        self._origins = [f"http://{name}" for name in self._names]
-        self.cookie = f"holdfast-{port}"
+    inner: ASGIApp
+    keys: Keys
+    port: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it with the reason."""
-        if scope["type"] == "lifespan":
-            await self._inner(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return  # only HTTP is served
-        refusal = self._refusal(scope, Headers(scope=scope))
-        await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refusal=refusal)
+        await admit(self.inner, scope, receive, protected(send), longest=LONGEST_BODY, refuse=self._refusal)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        if headers.get("host", "") not in self._names:
+    def _refusal(self, request: Request) -> Response | None:
+        headers, path, names = request.headers, request["path"], names_at(self.port)
+        if headers.get("host", "") not in names:
             return PlainTextResponse("This server is not known by that host name.\n", 421)
-        bearer = is_bearer(headers.get("authorization", ""), self._keys.token)
+        bearer = is_bearer(headers.get("authorization", ""), self.keys.token)
         origin = headers.get("origin")
-        foreign = origin is not None and origin not in self._origins
-        if foreign or (scope["method"] not in SAFE and origin is None and not bearer):
+        foreign = origin is not None and origin not in [f"http://{name}" for name in names]
+        if foreign or (request.method not in SAFE and origin is None and not bearer):
             return PlainTextResponse("Other sites may not use this.\n", 403)
-        if scope["path"].startswith(OPEN):
+        if path.startswith(OPEN):
             return None
-        if scope["path"] == "/" and (link := self._link(scope)):
+        if path == "/" and (link := self._link(request)):
             return link
-        shown = cookie_in(headers, self.cookie)
-        if bearer or hmac.compare_digest(shown.encode(), self._keys.cookie.encode()):
-            scope.setdefault("state", {})["trusted"] = bearer
+        shown = request.cookies.get(f"holdfast-{self.port}", "")
+        if bearer or hmac.compare_digest(shown.encode(), self.keys.cookie.encode()):
+            request.state.trusted = bearer
             return None
         if "text/html" in headers.get("accept", ""):
             return HTMLResponse(LOCKED_PAGE, 401, {"www-authenticate": "Bearer"})
         return PlainTextResponse(LOCKED, 401, {"www-authenticate": "Bearer"})
 
-    def _link(self, scope: Scope) -> Response | None:
+    def _link(self, request: Request) -> Response | None:
         """Exchange the key of the printed link for the cookie; the key is removed from the URL."""
-        given = parse_qs(scope["query_string"].decode("latin-1"))
-        shown = given.pop("key", [""])[0]
-        if not shown or not hmac.compare_digest(shown.encode(errors="replace"), self._keys.link.encode()):
+        shown = request.query_params.get("key", "")
+        if not shown or not hmac.compare_digest(shown.encode(errors="replace"), self.keys.link.encode()):
             return None
-        rest = urlencode(given, doseq=True)
+        rest = request.url.remove_query_params("key").query
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
-        answer.set_cookie(self.cookie, self._keys.cookie, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(f"holdfast-{self.port}", self.keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
-
-
-def cookie_in(headers: Headers, name: str) -> str:
-    """Return the value of a cookie that a browser sent; "" if there is none."""
-    return cookie_parser(headers.get("cookie", "")).get(name, "")

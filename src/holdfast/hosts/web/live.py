@@ -36,8 +36,7 @@ class Watcher:
 
     async def follow(self, memory: Memory, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
         """Yield new activity of a memory as it happens; None now and then, so that a broken connection is noticed."""
-        now = await to_thread.run_sync(head, memory)
-        place = after or now
+        place = await to_thread.run_sync(head, memory) if after is None else after
         self.waiting += 1
         try:
             if self._task is None or self._task.done():

@@ -24,7 +24,7 @@ from pygments.util import ClassNotFound
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo, is_large
+from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
@@ -43,6 +43,7 @@ MOST_COMPARED = 16_000_000  # pairs of words compared at most
 MOST_COLOURED = 50_000  # characters of code that is highlighted
 COLOURED = ("c", "k", "s", "m", "na", "nb", "nc", "nd", "nf", "nt")  # the tokens, as Pygments shortens their names
 MOST_ROWS = 20_000  # of a file
+LARGE = 20_000  # records read before a page is sent; with more, its parts are loaded later
 YEAR = 31_536_000  # seconds
 NAV = (
     ("/", "Home", "⌂", ()),
@@ -84,7 +85,7 @@ class Page:
         """Answer a request."""
         if self.rows and ask.text("format"):
             return download(ask, self.title.lower(), self.rows(ask))
-        later = bool(self.parts) and is_large(ask)
+        later = bool(self.parts) and ask.memory.store.size(None if ask.everywhere else (ask.memory.here,)) > LARGE
         values: dict[str, Any] = {"title": self.title, "later": later, "back": self.back, **self.values(ask)}
         for part in () if later else self.parts:
             values |= part.values(ask)
@@ -108,14 +109,12 @@ def answer_at(path: str, table: dict[str, Answer]) -> Callable[[Answering], Answ
     return add
 
 
-def page(
-    ask: Ask, template: str, *, status: int = 200, cookies: Mapping[str, str] | None = None, **values: Any
-) -> Response:
-    """Return a filled template, with the values that every page needs."""
+def page(ask: Ask, template: str, *, status: int = 200, **values: Any) -> Response:
+    """Return a filled template, with the values that every page needs; `headers` and `cookies` are for the browser."""
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
     now = ask.memory.clock.now()
     projects = projects if ask.memory.project in projects else [ask.memory.project, *projects]
-    around = {"ask": ask, "projects": projects, "csrf": ask.viewer.keys.form, "can_write": ask.viewer.role != "read"}
+    around = {"ask": ask, "projects": projects, "csrf": ask.viewer.keys.form, "can_write": ask.memory.role != "read"}
     around |= {"url": partial(address, ask), "here": partial(here, ask), "now": now, "today": date_of(ask, now)}
     times: dict[str, Callable[[str], str]] = {
         "ago": lambda at: ago(at, now, ask.zone),
@@ -125,10 +124,10 @@ def page(
         "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
     }
-    answer: Response = HTMLResponse(filled(template, **around, **times, **values), status)
+    answer: Response = HTMLResponse(filled(template, **around, **times, **values), status, values.get("headers"))
     if ask.flash and not ask.fragment:
         answer.delete_cookie(FLASH, path="/", httponly=True, samesite="strict")
-    return with_cookies(answer, cookies or {})
+    return with_cookies(answer, values.get("cookies", {}))
 
 
 def filled(template: str, **values: Any) -> str:
@@ -192,10 +191,10 @@ def address(ask: Ask, path: str, /, **given: Any) -> str:
     return f"{path}{joint}{urlencode(wanted, doseq=True)}" if wanted else path
 
 
-def here(ask: Ask, **changed: Any) -> str:
-    """Return the URL of the current page with some parameters changed; an empty value removes one."""
-    given: dict[str, Any] = {name: values for name, values in ask.given.items() if name not in ("project", "from")}
-    return address(ask, ask.path, **given | changed)
+def here(ask: Ask, path: str = "", /, **changed: Any) -> str:
+    """Return the URL of the current page, or of another, with some parameters changed; an empty value removes one."""
+    given: dict[str, Any] = {name: ask.texts(name) for name in ask.given if name not in ("project", "from")}
+    return address(ask, path or ask.path, **given | changed)
 
 
 def local(ask: Ask, at: str) -> datetime:
@@ -284,7 +283,11 @@ def coloured(text: str, name: str) -> list[Markup]:
 @lru_cache(maxsize=64)
 def _pieces(text: str, name: str = "") -> list[tuple[str, str]]:
     """Return the words of a text, or the tokens of code, each with its HTML; none is on two lines."""
-    lexer = _lexer(name) if name and len(text) <= MOST_COLOURED else None
+    lexer: Any = None
+    with suppress(ClassNotFound):
+        if name and len(text) <= MOST_COLOURED:
+            known = find_lexer_class_for_filename(name) or find_lexer_class_by_name(name)
+            lexer = known(stripnl=False, ensurenl=False)
     tokens = lexer.get_tokens(text.replace("\r", "")) if lexer else ((Token, word) for word in _WORDS.findall(text))
     pieces = []
     for sort, token in tokens:
@@ -293,13 +296,6 @@ def _pieces(text: str, name: str = "") -> list[tuple[str, str]]:
             html = f'<span class="h-{css}">{escape(part)}</span>' if css.startswith(COLOURED) else str(escape(part))
             pieces.append((part, html if part.strip() else part))
     return pieces
-
-
-@lru_cache(maxsize=64)
-def _lexer(name: str) -> Any:
-    with suppress(ClassNotFound):
-        return (find_lexer_class_for_filename(name) or find_lexer_class_by_name(name))(stripnl=False, ensurenl=False)
-    return None
 
 
 def differences(old: str, new: str, name: str = "") -> Markup:

@@ -25,15 +25,13 @@ from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.patterns import tables
-from holdfast.model.text import check_keepable
+from holdfast.model.text import check_keepable, whole_number
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Done, undo
 from holdfast.verbs.records.project import project_called
 from holdfast.verbs.upkeep.stream import Place, head
 
 EVERYWHERE = "*"
-LONGEST_NUMBER = 16
-LARGE = 20_000  # records read before a page is sent; with more, that part is loaded later
 MOST_KEPT = 64
 MOST_SECONDS = 60.0  # for which a cached result is used: files change without an event
 THEMES = ("light", "dark")
@@ -48,7 +46,7 @@ Form = Mapping[str, list[str]]
 Found = TypeVar("Found")
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Viewer:
     """One running viewer."""
 
@@ -57,9 +55,6 @@ class Viewer:
     keys: Keys
     watcher: Watcher
     reload: Callable[[], Settings]  # loads the settings again
-    # The user and role of a request on a server: there, settings cannot be changed, and some users may only read.
-    user: str = ""
-    role: str = ""
     # Cached results of slow queries, each with the place in the stream it is valid for and its time.
     kept: dict[Any, tuple[Place, float, Any]] = field(default_factory=dict)
     undos: Latest[str, Undo] = field(default_factory=lambda: Latest(MOST_UNDOS))
@@ -108,16 +103,15 @@ class Ask:
     memory: Memory
     path: str
     given: Form
-    form: Form = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
-    everywhere: bool = False
-    named: str = ""  # the project named in the URL, empty where it is the default one
-    fragment: bool = False  # htmx requests a part of a page
-    theme: str = ""
-    zone: tzinfo | None = None  # of the browser; None: of this machine
-    flash: Mapping[str, str] = field(default_factory=dict)  # the message of the last action, and the name of its undo
-    searches: str = ""  # the saved searches of this browser
-    looked: str = ""  # when and where this browser last read the home page
+    form: Form
+    parts: Mapping[str, str]
+    everywhere: bool
+    named: str  # the project named in the URL, empty where it is the default one
+    fragment: bool  # htmx requests a part of a page
+    theme: str
+    zone: tzinfo | None  # of the browser; None: of this machine
+    flash: Mapping[str, str]  # the message of the last action, and the name of its undo
+    cookies: Mapping[str, str]
 
     def text(self, name: str, default: str = "") -> str:
         """Return one query parameter."""
@@ -130,11 +124,10 @@ class Ask:
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """Return a numeric query parameter, clamped to the bounds."""
         text = self.text(name)
-        if not text:
-            return default
-        if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        number = whole_number(text) if text else default
+        if number is None:
             raise Invalid(f"{name} must be a whole number, not {text[:40]!r}.")
-        return min(most, max(least, int(text)))
+        return min(most, max(least, number))
 
     def field(self, name: str, default: str = "") -> str:
         """Return one field of the form."""
@@ -169,17 +162,15 @@ def asked(request: Request, form: Form | None = None) -> Ask:
     else:  # the current one if it has memories, else the one with the most
         sizes = {name: count for name, count in memory.store.projects().items() if name and count}
         project = memory.project if memory.project in sizes or not sizes else max(sizes, key=sizes.__getitem__)
-    memory = memory if project == memory.project else memory.acting_on(project)
     cookies = defaultdict(str, request.cookies)
     zone = None
     with suppress(ZoneInfoNotFoundError, ValueError, OSError):
         zone = ZoneInfo(cookies[ZONE]) if 0 < len(cookies[ZONE]) < 64 else None
-    kept: dict[str, Any] = {"zone": zone, "flash": viewer.signed(cookies[FLASH])}
+    kept: dict[str, Any] = {"zone": zone, "flash": viewer.signed(cookies[FLASH]), "cookies": cookies}
     kept |= {"theme": cookies["holdfast-theme"] if cookies["holdfast-theme"] in THEMES else ""}
-    kept |= {"searches": cookies["holdfast-searches"][:4_000], "looked": cookies["holdfast-looked"][:400]}
     where: dict[str, Any] = {"path": request.url.path, "given": given, "parts": dict(request.path_params)}
     where |= {"everywhere": everywhere, "named": named, "fragment": request.headers.get("hx-request") == "true"}
-    return Ask(viewer=viewer, memory=memory, form=form or {}, **where, **kept)
+    return Ask(viewer=viewer, memory=memory.acting_on(project), form=form or {}, **where, **kept)
 
 
 def answering(
@@ -213,11 +204,6 @@ def cached_until_event(ask: Ask, name: str, find: Callable[[], Found], *given: A
         ask.viewer.kept.clear()
     ask.viewer.kept[key] = (now, time.monotonic(), result)
     return result
-
-
-def is_large(ask: Ask) -> bool:
-    """True if reading the whole project takes so long that its page should load that part later."""
-    return ask.memory.store.size(None if ask.everywhere else (ask.memory.here,)) > LARGE
 
 
 def as_person(memory: Memory) -> Memory:

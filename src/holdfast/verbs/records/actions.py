@@ -32,14 +32,13 @@ def act_on(
     if name not in actions:
         raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(actions)}.")
     record, action = find(memory, reference).record, actions[name]
-    home = memory if record.project in ("", memory.project) else memory.acting_on(record.project)
     given = {field: fields.get(field, "") for field in action.fields}
 
     def do(acting: Memory) -> tuple[str, Any]:
         result = action.do(acting, record.id, **given)
         return action.message.format(result=result, **given), result
 
-    return lifecycle.act(home, do)
+    return lifecycle.act(memory.acting_on(record.project), do)
 
 
 def _share(memory: Memory, id_: str, visibility: str) -> str:

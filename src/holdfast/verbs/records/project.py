@@ -82,8 +82,7 @@ def _counted(count: int) -> str:
 
 def in_project(memory: Memory, name: str) -> Memory:
     """Return the memory for the project with this name; the same object if it is already the current project."""
-    project = project_called(memory, name)
-    return memory if project == memory.project else memory.acting_on(project)
+    return memory.acting_on(project_called(memory, name))
 
 
 def project_called(memory: Memory, name: str) -> str:

@@ -81,8 +81,7 @@ def start(
     The returned memory acts in it, with that project and agent if they are set. With a read-only key nothing is started.
     """
     current = current_session(memory)
-    if project and project != memory.project:
-        memory = memory.acting_on(project)
+    memory = memory.acting_on(project)
     memory = memory.acting(actor=replace(memory.actor, name=agent or memory.actor.name))
     if memory.role == "read":
         return memory, context(memory)

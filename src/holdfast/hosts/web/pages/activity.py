@@ -67,10 +67,9 @@ def newer_items(ask: Ask) -> Response:
     """Return newer entries, as a part of the page; a header has the place to continue from."""
     wanted, after = wanted_of(ask), place_of(ask.text("after"))
     stream = newer(ask.memory, wanted, after=after)
-    answer = render.page(ask, "activity_items.html", **_items(ask, wanted, stream, only_new=True))
-    more = str(stream.place or after)
-    answer.headers["x-newer"] = render.address(ask, "/activity/newer", after=more, **_kept(wanted))
-    return answer
+    items = _items(ask, wanted, stream, only_new=True)
+    more = render.address(ask, "/activity/newer", after=str(stream.place or after), **items["kept"])
+    return render.page(ask, "activity_items.html", headers={"x-newer": more}, **items)
 
 
 @render.page_at("/timeline", "timeline.html", "Timeline", rows=lambda ask: _rows(ask, changes_in(ask)))
@@ -135,13 +134,9 @@ def _items(
     ask: Ask, wanted: Wanted, found: Stream, *, last: tuple[str, str] = ("", ""), only_new: bool = False
 ) -> dict[str, Any]:
     day, session = (render.date_of(ask, found.items[-1].at), found.items[-1].session) if found.items else last
-    kept = _kept(wanted)
+    kept = {"what": list(wanted.whats), "session": wanted.session, "client": wanted.client}
     shown = {"stream": found, "lines": lines_of(ask, found.items, last), "only_new": only_new}
     return shown | {"kept": kept, "kept_older": {"day": day, "last": session, **kept}}
-
-
-def _kept(wanted: Wanted) -> dict[str, Any]:
-    return {"what": list(wanted.whats), "session": wanted.session, "client": wanted.client}
 
 
 def _listed(ask: Ask, limit: int) -> list[Session]:

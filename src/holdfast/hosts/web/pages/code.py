@@ -1,5 +1,6 @@
 """The code: a treemap of the repository coloured by whether what is known still holds, each file, and what is around a memory or file."""
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,8 +67,7 @@ class Folder:
     @property
     def states(self) -> list[tuple[str, int]]:
         """How many memories are in each state, the worst first."""
-        counts = Counter[str](one.state for one in self.cited)
-        return [(state, counts[state]) for state in reversed(list(LEGEND)) if counts[state]]
+        return list(Counter[str](one.state for one in self.cited).items())
 
     def size(self, by: str) -> float:
         """Return how large its tile is."""
@@ -163,10 +163,9 @@ def _map(ask: Ask) -> dict[str, Any]:
             tiles += (one._replace(inner=True) for one in inside)
     parents = [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)]
     listed = sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED]
-    shown = {"known": known, "as_of": ask.text("as_of")[:10], "folder": here, "parents": parents}
+    shown = {"known": known, "as_of": ask.text("as_of")[:10], "parents": parents, "cited": here.cited[:MOST_LISTED]}
     shown |= {"size": size, "sizes": SIZES, "tiles": tiles, "width": WIDTH, "height": HEIGHT, "legend": LEGEND}
-    shown |= {"folders": listed, "not_listed": max(0, len(folders) - MOST_LISTED)}
-    return shown | {"cited": here.cited[:MOST_LISTED], "most": MOST_OPEN}
+    return shown | {"folder": here, "folders": listed, "not_listed": len(folders) - len(listed), "most": MOST_OPEN}
 
 
 @render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
@@ -202,37 +201,28 @@ def _direct(known: Knowledge, at: str) -> list[Folder]:
 
 def treemap(folders: Sequence[Folder], size: str, x: float, y: float, width: float, height: float) -> Iterator[Tile]:
     """Yield a tile for each folder with a size, in a rectangle (squarified: Bruls, Huizing and van Wijk)."""
-    areas = {place: area for place, folder in enumerate(folders) if (area := folder.size(size)) > 0}
-    scale = width * height / sum(areas.values()) if areas else 0
-    row: list[tuple[int, float]] = []
-
-    def worst_ratio(row: Sequence[tuple[int, float]], side: float) -> float:
-        total = sum(area for _, area in row)
-        return max(max(side**2 * area / total**2, total**2 / (side**2 * area)) for _, area in row)
-
-    def placed(row: Sequence[tuple[int, float]]) -> Iterator[Tile]:
-        """Yield the tiles of a row along the shorter side, and shrink the rectangle by it."""
-        nonlocal x, y, width, height
-        total, along = sum(area for _, area in row), 0.0
-        upright = width >= height
-        thick = total / (height if upright else width)
-        for place, area in row:
-            box = (x, y + along, thick, area / thick) if upright else (x + along, y, area / thick, thick)
-            yield Tile(folders[place], *box)
-            along += area / thick
+    sized = [(folder.size(size), folder) for folder in folders]
+    rest = sorted((pair for pair in sized if pair[0] > 0), key=lambda pair: -pair[0])
+    scale = width * height / sum(area for area, _ in rest) if rest else 0
+    while rest:
+        side = min(width, height)  # along which a row of tiles is laid, as long as that makes the worst of them squarer
+        ratio, total, count = math.inf, 0.0, 0
+        for area, _ in rest:
+            longer = total + area * scale
+            worst_ratio = max(side**2 * rest[0][0] * scale / longer**2, longer**2 / (side**2 * area * scale))
+            if worst_ratio > ratio:
+                break
+            ratio, total, count = worst_ratio, longer, count + 1
+        row, rest = rest[:count], rest[count:]
+        thick, along, upright = total / side, 0.0, width >= height
+        for area, folder in row:
+            length = area * scale / thick
+            yield Tile(folder, *((x, y + along, thick, length) if upright else (x + along, y, length, thick)))
+            along += length
         if upright:
             x, width = x + thick, width - thick
         else:
             y, height = y + thick, height - thick
-
-    for place in sorted(areas, key=lambda place: -areas[place]):
-        longer = [*row, (place, areas[place] * scale)]
-        side = min(width, height)
-        if row and worst_ratio(longer, side) > worst_ratio(row, side):
-            yield from placed(row)
-            longer = longer[-1:]
-        row = longer
-    yield from placed(row) if row else ()
 
 
 @render.page_at("/file", "file.html", "File")
@@ -242,8 +232,7 @@ def _file(ask: Ask) -> dict[str, Any]:
     lines, problem = source_of(ask.memory, path)
     folder, _, name = path.rpartition("/")
     parts = parts_of(render.coloured("\n".join(lines), path) if lines else [], cited)
-    shown = {"path": path, "folder": folder, "parts": parts, "problem": problem, "cited": cited}
-    return shown | {"title": name or "File"}
+    return {"path": path, "folder": folder, "parts": parts, "problem": problem, "cited": cited, "title": name or "File"}
 
 
 def source_of(memory: Memory, path: str) -> tuple[list[str], str]:

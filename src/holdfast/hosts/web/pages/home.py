@@ -65,19 +65,17 @@ def _home(ask: Ask) -> dict[str, Any]:
     open_sessions = list_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere, only_open=True)
     shown = {"total": total, "open_sessions": open_sessions, "brief": brief_of(ask.memory), "cookies": {LOOKED: cookie}}
     shown |= {"changes": lines_of(ask, changes.items[:CHANGES]), "changed": len(changes.items)}
-    visited = changes.items[-1].at if since and changes.items else ""
-    return shown | {"first_visit": since is None, "visited": visited}
+    return shown | {"first_visit": since is None, "visited": changes.items[-1].at if since and changes.items else ""}
 
 
 def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
     """Return where the visit before this one ended, and the cookie: that place, the current one, and when."""
     at = ask.memory.clock.now()
     try:
-        before, current, last = ask.looked.split("|")
-        previous = place_of(before) if before else None
-        if render.local(ask, at) - render.local(ask, last) < SAME_VISIT:  # what was new stays listed
-            return previous, f"{before}|{now}|{at}"
-        return place_of(current), f"{current}|{now}|{at}"
+        before, current, last = ask.cookies[LOOKED][:400].split("|")
+        is_same = render.local(ask, at) - render.local(ask, last) < SAME_VISIT
+        since = before if is_same else current  # during a visit, what was new stays listed
+        return place_of(since) if since else None, f"{since}|{now}|{at}"
     except (ValueError, Invalid):
         return None, f"|{now}|{at}"
 
@@ -92,8 +90,8 @@ def _settings(ask: Ask) -> dict[str, Any]:
     config, sources, said = ask.viewer.settings.config, ask.viewer.settings.sources, meanings()
     every, file, home = dict[str, dict[str, Any]](), user_file(), Path.home()
     for name in (spec.name for spec in fields(Config)):
-        value, can_change = getattr(config, name), name in CHANGEABLE and sources[name] in ("default", str(file))
-        value = printable(name, value)
+        can_change = name in CHANGEABLE and sources[name] in ("default", str(file))
+        value = printable(name, getattr(config, name))
         every[name] = {"name": name, "value": value, "help": said[name], "source": sources[name], "open": can_change}
     groups = [(title, [every[name] for name in names]) for title, names in GROUPS]
     others = [one for name, one in every.items() if name not in CHANGEABLE]
@@ -123,11 +121,8 @@ def _previewed(ask: Ask, config: Config) -> dict[str, Any]:
 def save(ask: Ask) -> Response:
     """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
-    given = {
-        name: str(ask.field(name) == "true").lower() if isinstance(getattr(now, name), bool) else ask.field(name)
-        for name in CHANGEABLE
-        if name in ask.form or f"{name}.there" in ask.form
-    }
+    sent = [name for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form]
+    given = {name: ask.field(name) or "false" * isinstance(getattr(now, name), bool) for name in sent}
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")

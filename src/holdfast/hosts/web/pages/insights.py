@@ -68,10 +68,8 @@ class Plot:
                 boxes.append((self.series.index(name), above, height))
                 said.append(f"{name} {value:g}" + (f" ({value / total:.0%})" if self.shares else ""))
             after = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-            path, given = (
-                ("/memories", {"since": day, "until": after}) if self.of_memories else ("/sessions", {"on": day})
-            )
-            href = render.address(ask, path, **given)
+            memories = render.address(ask, "/memories", since=day, until=after)
+            href = memories if self.of_memories else render.address(ask, "/sessions", on=day)
             bars += [{"day": day, "text": ", ".join(said), "href": href, "boxes": boxes}] if boxes else []
         return bars
 

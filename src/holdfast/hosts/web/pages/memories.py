@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, get_args
 from urllib.parse import quote
@@ -72,7 +73,7 @@ def save_search(ask: Ask) -> Response:
 def saved_searches(ask: Ask) -> dict[str, str]:
     """Return the saved searches of this browser, by name."""
     try:
-        kept = parse_json(bytes.fromhex(ask.searches))
+        kept = parse_json(bytes.fromhex(ask.cookies[SAVED][:4_000]))
     except ValueError:
         return {}
     pairs = kept.items() if isinstance(kept, dict) else ()
@@ -92,38 +93,30 @@ def _state(ask: Ask) -> str:
     return ask.text("state") if ask.text("state") in STATES else "active"
 
 
-def _given(ask: Ask, **changed: Any) -> dict[str, Any]:
-    """Return the parameters of the list, to be kept in links, some of them changed."""
-    given = {name: list(ask.texts(name)) for name in (*FILTERS, "q", "sort")} | changed
-    return {name: values for name, values in given.items() if values}
-
-
-def _adder(ask: Ask) -> Callable[[str, str], str]:
-    def add(name: str, value: str) -> str:
-        others = () if name in ONE_VALUE else ask.texts(name)
-        return render.address(ask, "/memories", **_given(ask, **{name: list(dict.fromkeys([*others, value]))}))
-
-    return add
+def _added(ask: Ask, name: str, value: str) -> str:
+    """Return the address of the list with one filter more."""
+    others = () if name in ONE_VALUE else ask.texts(name)
+    return render.here(ask, "/memories", **{name: tuple(dict.fromkeys([*others, value]))})
 
 
 @render.page_at("/memories/facets", "memories_facets.html", "Filters", back="/memories")
 def _whole(ask: Ask) -> dict[str, Any]:
     counts = {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))
-    return {"counts": counts, "add": _adder(ask)}
+    return {"counts": counts, "add": partial(_added, ask)}
 
 
 def _answer(ask: Ask) -> dict[str, Any]:
     query, sort = query_of(ask), ask.text("sort") if ask.text("sort") in SORTS else ""
     chosen = [  # the filters in use, each with the address without it
-        (name, value, render.address(ask, "/memories", **_given(ask, **{name: set(ask.texts(name)) - {value}})))
+        (name, value, render.here(ask, "/memories", **{name: tuple(one for one in ask.texts(name) if one != value)}))
         for name in FILTERS
         for value in ask.texts(name)
     ]
     form: dict[str, Any] = {"query": query, "modes": get_args(Mode), "states": STATES, "state": _state(ask)}
     form |= {"as_of": ask.text("as_of")[:10], "names": list(KINDS), "sorts": SORTS, "sort": sort}
-    links = {"chosen": chosen, "add": _adder(ask), "given": _given(ask), "searches": saved_searches(ask)}
-    links["sorted_by"] = lambda name: render.address(ask, "/memories", **_given(ask, sort=name))
-    links["exported"] = lambda form: render.address(ask, "/memories/export", **_given(ask), format=form)
+    links = {"chosen": chosen, "add": partial(_added, ask), "searches": saved_searches(ask)}
+    links["sorted_by"] = lambda name: render.here(ask, "/memories", sort=name)
+    links["exported"] = lambda form: render.here(ask, "/memories/export", format=form)
     return form | links | (_recalled(ask, query) if query.text else _listed(ask, query, form["state"], sort))
 
 
@@ -168,7 +161,7 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     else:
         entries = latest(ask.memory, wanted, states=(state,), before=place)
         after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
-    more = "" if ended else render.address(ask, "/memories/hits", **_given(ask) | {"from": after})
+    more = "" if ended else render.here(ask, "/memories/hits", **{"from": after})
     judged = freshness(ask.memory, [entry.record for entry in entries])
     shown: dict[str, Any] = {"recalled": None, "badge": badge, "judged": judged, "facets": {}, "note": note}
     return shown | {"listed": vitals_of(ask.memory, entries), "more": more, "continues": bool(place)}

@@ -1,7 +1,7 @@
 """One memory with everything about it: text, anchors, links, history, use and trust; the actions on it, and a new one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import islice
@@ -16,7 +16,6 @@ from holdfast.hosts.web.viewer import Ask
 from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.files import read_inside
-from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
 from holdfast.model.request import built
@@ -34,7 +33,7 @@ from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import trust_of, vitals_by_id
 from holdfast.verbs.records.lifecycle import Revision, act, amend
 from holdfast.verbs.records.read import get, history, uses_of
-from holdfast.verbs.records.write import WrittenPending, draft_event, write
+from holdfast.verbs.records.write import WrittenPending, preview, write
 from holdfast.verbs.sessions.receipts import deliveries_of
 from holdfast.verbs.truth.verify import can_verify
 from holdfast.verbs.upkeep.stream import Item, Wanted, older
@@ -68,16 +67,15 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
     record = shown.record
     others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
     near = vitals_by_id(ask.memory, others | {record.id})
-    judged = freshness(home_of(ask, record), [record]).get(record.id)
+    judged = freshness(ask.memory.acting_on(record.project), [record]).get(record.id)
     update = new_value(record, judged.findings) if judged and record.state == "active" else None
     body = "" if record.body.strip() == record.title.strip() else record.body
     values: dict[str, Any] = {"shown": shown, "body": body, "title": record.title or record.id}
-    values |= {"problem": problem, "open_form": form}
     values |= {"vitals": near.get(record.id), "others": {one: near[one].record for one in others if one in near}}
     values |= {"badge": badge(judged), "doubtful": bool(judged and judged.problems), "update": update}
     values |= {"verifiable": can_verify(record, judged), "places": places_of(record)}
     values |= {"trust": trust_of(ask.memory, record.id), "uses": uses_of(ask.memory, record.id, limit=MOST_USES)}
-    values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS}
+    values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS, "problem": problem, "open_form": form}
     values |= _edited(ask, record, refused=refused, typed=bool(form))
     return render.page(ask, "record.html", status=_status(problem), **values)
 
@@ -101,13 +99,13 @@ def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]
     def _(ask: Ask) -> dict[str, Any]:
         record = _record(ask)
         own = {"title": f"{title} {record.title}", "back": f"/r/{record.id}", "record": record}
-        return own | values(ask, record)
+        return own | values(replace(ask, memory=ask.memory.acting_on(record.project)), record)
 
 
 _part("edit", "Edit", _edited)
 _part("history", "History of", lambda ask, record: {"steps": steps_of(history(ask.memory, record.id))})
-_part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(home_of(ask, record), record)})
-_part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(home_of(ask, record), record)})
+_part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(ask.memory, record)})
+_part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(ask.memory, record)})
 
 
 @render.answer_at("/r/{id}/edit", render.ACTS)
@@ -121,7 +119,7 @@ def edit(ask: Ask) -> Response:
         return "Saved. The previous text is in the history.", outcome
 
     again = partial(page, ask, form="edit")
-    return _saved(ask, home_of(ask, record), save, lambda _: where, again)
+    return _saved(ask, ask.memory.acting_on(record.project), save, lambda _: where, again)
 
 
 def _saved(
@@ -165,10 +163,9 @@ def remember_page(
     """Return the form for a new memory with what was typed; after a refusal with the reason, or with a preview."""
     every = [(spec, name) for name in OFFERED for spec in KINDS[name].fields if spec.type in TYPED]
     specs = sorted(every, key=lambda pair: pair[0].required)  # a field that some kind requires counts as required
-    tried = _would_warn(ask, preview) if preview else ()
     values: dict[str, Any] = {"title": "Remember", "problem": problem, "can_insist": refused, "names": OFFERED}
     values |= {"typed": ask.field, "spec": {spec.name: spec for spec, _ in specs}, "confidences": CONFIDENCES}
-    values |= {"preview": preview, "warns_at": warns_at, "tried": tried}
+    values |= {"preview": preview, "warns_at": warns_at, "tried": _would_warn(ask, preview) if preview else ()}
     values["kinds_with"] = lambda field: " ".join(kind for spec, kind in specs if spec.name == field)
     return render.page(ask, "remember.html", status=_status(problem), **values)
 
@@ -194,7 +191,7 @@ def remember(ask: Ask) -> Response:
     values |= {"body": ask.field("body"), "fields": severity | _fields(ask, values["kind"], {})}
     if ask.field("preview"):
         try:
-            return remember_page(ask, preview=fold(None, draft_event(ask.memory, Draft.of(**values))))
+            return remember_page(ask, preview=preview(ask.memory, Draft.of(**values)))
         except (Invalid, Conflict) as wrong:
             return remember_page(ask, wrong)
 
@@ -238,11 +235,6 @@ def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
 
 def _record(ask: Ask) -> Record:
     return get(ask.memory, ask.parts["id"]).record
-
-
-def home_of(ask: Ask, record: Record) -> Memory:
-    """Return the memory acting on the record's own project."""
-    return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
 
 def badge(judged: Freshness | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.home import health_of
-from holdfast.hosts.web.pages.record import cited_by, home_of
+from holdfast.hosts.web.pages.record import cited_by
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
@@ -86,7 +86,7 @@ def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
     if item.judged is None or not item.judged.problems:
         until = expires(ask.memory, item.record) if item.sort in ("pending", "mined") else ""
         return {"item": item, "cited": (), "gone": (), "until": until}
-    cited = cited_by(home_of(ask, item.record), item.record, item.judged)
+    cited = cited_by(ask.memory.acting_on(item.record.project), item.record, item.judged)
     shown = [one for one in cited if one.state in ("changed", "missing")]
     deleted = [text.partition("</del>")[0] for one in shown for text in (one.difference or Markup()).split("<del>")[1:]]
     gone, stands = dict.fromkeys(_WORD.findall(Markup(" ").join(deleted).striptags())), _WORD.findall(item.record.text)
@@ -97,13 +97,9 @@ def _row(ask: Ask, item: inbox.Item) -> dict[str, Any]:
 def act_on_one(ask: Ask) -> Response:
     """Carry out one decision of the inbox."""
     memory, record = ask.memory, find(ask.memory, ask.parts["id"]).record
-    item = inbox.Item(
-        sort=_show(ask, ask.field("sort")) or _reason(record),
-        record=record,
-        others=tuple(find(memory, other).record for other in ask.form.get("with", [])),
-        text=ask.field("text"),
-        author=ask.field("author"),
-    )
+    others = tuple(find(memory, other).record for other in ask.form.get("with", []))
+    sort, text, author = _show(ask, ask.field("sort")) or _reason(record), ask.field("text"), ask.field("author")
+    item = inbox.Item(sort=sort, record=record, others=others, text=text, author=author)
     return _finished(ask, inbox.decide(memory, item, ask.parts["what"], inbox.Given(reason=ask.field("reason"))))
 
 
@@ -115,15 +111,14 @@ def act_on_many(ask: Ask) -> Response:
         raise Invalid(f"There is no decision {what[:40]!r}.", hint=f"Use {', '.join(BULK)}.")
     if not 0 < len(ids) <= MOST_MARKED:
         raise Invalid(f"Select between 1 and {MOST_MARKED} memories first.")
-    events, done, refused = list[Event](), 0, list[str]()
+    events, refused = list[Event](), list[str]()
     for record in (find(ask.memory, id_).record for id_ in ids):
         try:
             item = inbox.Item(sort=_reason(record), record=record)
             events += inbox.decide(ask.memory, item, what, inbox.Given(reason="retired while reviewing")).events
-            done += 1
         except Conflict as problem:
             refused.append(problem.message)
-    message = f"{done} {BULK[what]}." + (f" {len(refused)} refused: {refused[0]}" if refused else "")
+    message = f"{len(ids) - len(refused)} {BULK[what]}." + (f" {len(refused)} refused: {refused[0]}" if refused else "")
     return _finished(ask, Done(message=message, events=tuple(events)), everything=True)
 
 
@@ -150,15 +145,12 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     counts = _counts(ask)
     values: dict[str, Any] = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
     values |= {"counts": counts, "sorts": inbox.SORTS, "show": back.partition("show=")[2].partition("&")[0]}
-    answer = render.page(ask, "review_done.html", waiting=inbox.urgent(counts), **values)
-    if everything:
-        answer.headers["hx-trigger"] = "inbox"
-    return answer
+    headers = {"hx-trigger": "inbox"} if everything else {}
+    return render.page(ask, "review_done.html", headers=headers, waiting=inbox.urgent(counts), **values)
 
 
 def _thread_rows(ask: Ask) -> list[render.Row]:
-    stages = thread.triage(ask.memory)
-    every = [each for name, _ in LANES for each in stages[name]]
+    every = [each for stage in thread.triage(ask.memory).values() for each in stage]
     every += thread.resolved_threads(ask.memory, limit=render.MOST_ROWS)
     columns = "id=record.id, title=record.title, stage, touches, touched_at, created_at=record.created_at"
     return render.table(every, f"{columns}, note=record.reason")
