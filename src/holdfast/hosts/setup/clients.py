@@ -52,16 +52,12 @@ class Hooks(Part):
 
     def entries(self, made: Installation, client: str) -> dict[str, Any]:
         """Write a hook for each event, by the client's name of it."""
-
-        def filled(part: Any, event: str) -> Any:
-            if isinstance(part, str):
-                numbers = {"SECONDS": SECONDS[event], "MILLISECONDS": 1000 * SECONDS[event]}
-                return numbers.get(part) or part.replace("LINE", made.hook_line(event, client))
-            if isinstance(part, Mapping):
-                return {key: filled(item, event) for key, item in part.items()}
-            return [filled(item, event) for item in part]
-
-        return {theirs: filled(self.shape, event) for event, theirs in self.events.items()}
+        entries: dict[str, Any] = {}
+        for event, theirs in self.events.items():
+            seconds, line = SECONDS[event], json.dumps(made.hook_line(event, client))[1:-1]
+            shape = json.dumps(self.shape).replace('"SECONDS"', f"{seconds}").replace('"MILLISECONDS"', f"{seconds}000")
+            entries[theirs] = json.loads(shape.replace("LINE", line))
+        return entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from holdfast.model.foreign_json import DEEPEST, TooDeep, parse_json
 Step = str | int
 MISSING = object()
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = "\ufeff \t\r\n"
 _CLOSING = {"{": "}", "[": "]"}
 
 
@@ -38,7 +39,7 @@ class Slot(NamedTuple):
 def value_of(text: str) -> Any:
     """Parse a text that may have comments and trailing commas; an empty one is an empty object."""
     try:
-        return parse_json(text.removeprefix("\ufeff")) if _has_content(text) else {}
+        return parse_json(text.removeprefix("\ufeff")) if text.strip(_SPACE) else {}
     except TooDeep as problem:
         raise InvalidFile(f"It cannot be edited: {problem}.") from problem
     except ValueError:
@@ -47,7 +48,11 @@ def value_of(text: str) -> Any:
 
 def value_at(text: str, path: tuple[Step, ...]) -> Any:
     """Return the value at a path, or MISSING."""
-    value = value_of(text)
+    return inside(value_of(text), path)
+
+
+def inside(value: Any, path: tuple[Step, ...]) -> Any:
+    """Return what is at a path in a value, or MISSING."""
     for step in path:
         try:
             value = value[step]
@@ -58,7 +63,7 @@ def value_at(text: str, path: tuple[Step, ...]) -> Any:
 
 def put(text: str, path: tuple[Step, ...], value: Any) -> str:
     """Set the value at a path, creating the objects on the way."""
-    if not _has_content(text):
+    if not text.strip(_SPACE):
         return text + json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
     document = _Document(text)
     node = document.root
@@ -113,10 +118,6 @@ def _nested(path: tuple[Step, ...], value: Any) -> Any:
 
 def _spelled(path: tuple[Step, ...]) -> str:
     return ".".join(map(str, path)) or "The document"
-
-
-def _has_content(text: str) -> bool:
-    return bool(text.strip("\ufeff \t\r\n"))
 
 
 class _Document:

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.hosts.setup.jsontext import MISSING
+from holdfast.hosts.setup.jsontext import MISSING, inside
 from holdfast.model.errors import InvalidFile
 
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ def value_of(text: str) -> dict[str, Any]:
 
 def value_at(text: str, path: tuple[str, ...]) -> Any:
     """Return the value at a path, or MISSING."""
-    value: Any = value_of(text)
-    for step in path:
-        value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
-    return value
+    return inside(value_of(text), path)
 
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
@@ -144,7 +141,7 @@ def _item(value: Any) -> "Item":
 
     if isinstance(value, Mapping):
         table = tomlkit.inline_table()
-        table.update({key: _item(part) for key, part in value.items()})
+        table.update(value)
         return table
-    item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    item: Item = tomlkit.item(value)
     return item
