@@ -86,9 +86,9 @@ def print_error(message: str, hint: str) -> None:
     indented(out, more, len("error: "), style="dim")
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(escaped(json.dumps(plain(value), ensure_ascii=False, indent=2)))
+def json_text(value: Any) -> str:
+    """Return a value as JSON, for programs."""
+    return escaped(json.dumps(plain(value), ensure_ascii=False, indent=2))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -192,14 +192,14 @@ def hanging(out: Console, text: Text, by: int) -> None:
     for line in (first, *rest):
         line.rstrip()
     out.print(first)
-    if rest:
-        indented(out, Text(" ").join(rest), by)
+    indented(out, Text(" ").join(rest), by)
 
 
 def indented(out: Console, text: str | Text, by: int, style: str = "") -> None:
     """Print an indented text, if there is any; it is never cut, only wrapped between words on a terminal."""
     whole = Text(text, style=style) if isinstance(text, str) else text
-    for line in whole.wrap(out, max(out.width - by, 20)) if out.is_terminal else whole.split("\n") if whole else ():
+    lines = whole.wrap(out, max(out.width - by, 20)) if out.is_terminal else whole.split("\n")
+    for line in lines if whole else ():
         if out.is_terminal:
             line.rstrip()
         out.print(Text(" " * by).append_text(line) if line else "")

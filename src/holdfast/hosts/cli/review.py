@@ -28,7 +28,7 @@ DECIDABLE = tuple(name for name, sort in inbox.SORTS.items() if sort.bulk)  # ap
 NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
 Answer = tuple[Item, Choice, Given]
-Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
+Sorts = Annotated[Words, Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
 
 
 def review_command(*, sorts: Sorts = ()) -> Result:
@@ -80,7 +80,7 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     return shown, page("disputes", shown)
 
 
-def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
+def merge_command(memory: Memory, ids: Words, *, text: str = "", dry_run: bool = False) -> Result:
     proposal = proposal_of(memory, ids)
     if dry_run:
         return proposal, page("proposal", proposal)

@@ -17,7 +17,7 @@ import click
 from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
 from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
 from holdfast.compose.team import grant, move_store
-from holdfast.hosts.cli.command import Result, insist, opened, settings, wants_json
+from holdfast.hosts.cli.command import Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
@@ -242,7 +242,7 @@ def import_command(
     from_: Annotated[str | None, Asked("", choices=tuple(adapters.IMPORTERS))] = None,
     dry_run: bool = False,
     project: str | None = None,
-    pairs: tuple[str, ...] = (),
+    pairs: Words = (),
     quarantine: bool = False,
 ) -> Result:
     quarantine_as = f"import of {path.name}" if quarantine else ""
