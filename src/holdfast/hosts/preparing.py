@@ -54,9 +54,10 @@ class Places:
         first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
         lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
         around = {name: value for name, value in environment.items() if name not in names}
-        known: dict[Place, Mapping[str, Any]] = {first: settings}
         lasting["home"] = str(home)
-        return cls(flags=lasting, environment=around, home=str(home), first=first, given=own, settings=known)
+        return cls(
+            flags=lasting, environment=around, home=str(home), first=first, given=own, settings={first: settings}
+        )
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. For a folder that is gone, the prepared file has its project."""

@@ -212,10 +212,9 @@ def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[flo
 
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
-    spool = home / "spool"
-    old = ((home / "seen", "*"), (home / "prepared", "handover-*"), (spool, f"*{trail.SET_ASIDE}"))
-    for folder, names, days in ((spool, ".*", 1 / 24), *((*which, KEPT_DAYS) for which in old)):
-        for path in folder.glob(names):
+    old = dict.fromkeys(("seen/*", "prepared/handover-*", f"spool/*{trail.SET_ASIDE}"), KEPT_DAYS)
+    for names, days in {"spool/.*": 1 / 24, **old}.items():
+        for path in home.glob(names):
             with suppress(FileNotFoundError):  # a hook may have just finished it
                 if path.stat().st_mtime < time.time() - days * 86_400:
                     path.unlink()

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast.hosts.cli.command import Printed, Result, opened, settings, wants_json
-from holdfast.model.errors import Invalid
+from holdfast.hosts.cli.command import Printed, Result, Words, opened, settings, wants_json
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.stream import Item
 
 DEFAULT_PORT, TEAM_PORT = 4653, 4654
-Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--surface")]
+Surfaces = Annotated[Words, Asked("Which tools to offer.", flag="--surface")]
 
 
 def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = DEFAULT_PORT) -> None:
@@ -90,21 +89,19 @@ def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
 
 def watch_command(
     *,
-    project: str | None = None,
+    project: str = "",
     everywhere: bool = False,
-    whats: tuple[str, ...] = (),
+    whats: Words = (),
     session: str = "",
     last: int = 10,
     once: bool = False,
 ) -> Printed:
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.verbs.records.project import project_called
-    from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
+    from holdfast.verbs.upkeep.stream import Wanted, newer, older
 
-    if unknown := [what for what in whats if what not in WHATS]:
-        raise Invalid(f"There is no {unknown[0]!r} in the stream.", hint=f"Use one of {', '.join(WHATS)}.")
     with opened() as memory:
-        where = None if everywhere else project_called(memory, project or "")
+        where = None if everywhere else project_called(memory, project)
         wanted = Wanted(project=where, whats=whats, session=session)
         place = look(memory)
         for item in reversed(older(memory, wanted, limit=last).items) if last else ():

@@ -15,6 +15,7 @@ from holdfast.hosts.setup.machine import Installation, Level, Machine, text_of
 from holdfast.model.config import preset_of
 from holdfast.model.errors import Invalid, InvalidFile
 from holdfast.model.files import read_regular
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import CLIENT_EVENTS
 
 HERE = Path(__file__).parent
@@ -56,7 +57,7 @@ class Hooks(Part):
         for event, theirs in self.events.items():
             seconds, line = SECONDS[event], json.dumps(made.hook_line(event, client))[1:-1]
             shape = json.dumps(self.shape).replace('"SECONDS"', f"{seconds}").replace('"MILLISECONDS"', f"{seconds}000")
-            entries[theirs] = json.loads(shape.replace("LINE", line))
+            entries[theirs] = parse_json(shape.replace("LINE", line))
         return entries
 
 
