@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from holdfast.model.errors import InvalidFile
 from holdfast.model.foreign_json import DEEPEST, TooDeep, parse_json
 
-Step = str | int
+Step = str | int | None  # the name of a member, the number of an element; None: a new element
 MISSING = object()
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SPACE = "\ufeff \t\r\n"
@@ -62,11 +62,11 @@ def put(text: str, path: tuple[Step, ...], value: Any) -> str:
     document = _Document(text)
     node = document.root
     for depth, step in enumerate(path):
-        inner = node.at(step)
-        if inner is None and (not isinstance(node.value, dict) or isinstance(step, int)):
-            raise InvalidFile(f"{_spelled(path[:depth])} is not an object.")
-        if inner is None:
-            return document.with_inner(node, str(step), _nested(path[depth + 1 :], value))
+        if (inner := node.at(step)) is None:
+            if isinstance(step, int) or not isinstance(node.value, list if step is None else dict):
+                what = "a list" if step is None else "an object"
+                raise InvalidFile(f"{'.'.join(map(str, path[:depth])) or 'The document'} is not {what}.")
+            return document.with_inner(node, step, _nested(path[depth + 1 :], value))
         node = inner
     tight = "\n" not in text[node.start : node.end] and (bool(node.inner) or document.tight)
     return text[: node.start] + document.written(value, document.lead(node.start), tight=tight) + text[node.end :]
@@ -74,20 +74,16 @@ def put(text: str, path: tuple[Step, ...], value: Any) -> str:
 
 def append(text: str, path: tuple[Step, ...], value: Any) -> str:
     """Append an element to the list at a path, creating the list if there is none."""
-    if value_at(text, path) is MISSING:
-        return put(text, path, [value])
-    document = _Document(text)
-    node = document.node_at(path)
-    if not isinstance(node.value, list):
-        raise InvalidFile(f"{_spelled(path)} is not a list.")
-    return document.with_inner(node, None, value)
+    return put(text, (*path, None), value)
 
 
 def without(text: str, path: tuple[Step, ...]) -> str:
     """Remove the value at a path, with its comma."""
-    parent = _Document(text).node_at(path[:-1])
-    node = parent.at(path[-1])
-    assert node is not None, path
+    parent = node = _Document(text).root
+    for step in path:
+        inner = node.at(step)
+        assert inner is not None, path
+        parent, node = node, inner
     place = parent.inner.index(node)
     begin, end = len(text[: node.begin].rstrip()), node.end
     if node.comma is not None:
@@ -106,12 +102,8 @@ def without(text: str, path: tuple[Step, ...]) -> str:
 
 def _nested(path: tuple[Step, ...], value: Any) -> Any:
     for step in reversed(path):
-        value = {step: value}
+        value = [value] if step is None else {step: value}
     return value
-
-
-def _spelled(path: tuple[Step, ...]) -> str:
-    return ".".join(map(str, path)) or "The document"
 
 
 class _Document:
@@ -128,13 +120,6 @@ class _Document:
         self.colon = ":" if self.tight and re.search(r'":[^\s]', text) else ": "
         begins_line = bool(root.inner) and self._begins_line(root.inner[0].begin)
         self.unit = (self.lead(root.inner[0].begin) if begins_line else "") or "  "
-
-    def node_at(self, path: tuple[Step, ...]) -> Node:
-        node: Node | None = self.root
-        for step in path:
-            node = node and node.at(step)
-        assert node is not None, path
-        return node
 
     def with_inner(self, node: Node, key: str | None, value: Any) -> str:
         """Return the text with a member or element appended, formatted like its neighbours."""

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from tomlkit.items import Item
 
 BOM = "\ufeff"
-_HEADER = re.compile(r"\s*\[")
+_EMPTY_LINE = re.compile(r"^[^\S\n]*\n\Z", re.MULTILINE)  # at the end
+_VALUES = re.compile(
+    r"\A.*^[^\S\n]*[^#\s][^\n]*\n?", re.MULTILINE | re.DOTALL
+)  # a table without the comments that belong to the next one
 
 
 def value_of(text: str) -> dict[str, Any]:
@@ -54,17 +57,17 @@ def without(text: str, path: tuple[str, ...]) -> str:
 
     Tables by lines: tomlkit counts the comments before the next table as part of this one and would remove them too.
     """
-    before = value_of(text)
     if not isinstance(value_at(text, path), dict):
         return _with_keys(text, path[:-1], {path[-1]: MISSING})
-    lines = text.splitlines(keepends=True)
-    while value_at("".join(lines), path) is not MISSING:
-        begin, end = _span(lines, path)
-        if begin > 0 and not lines[begin - 1].strip():
-            begin -= 1
-        del lines[begin:end]
-    left = "".join(lines)
-    if _pruned(value_of(left), path) != _pruned(before, path):
+    name, left = r"\s*\.\s*".join(rf"[\"']?{re.escape(step)}[\"']?" for step in path), ""
+    for table in re.split(r"^(?=[ \t]*\[)", text, flags=re.MULTILINE):
+        if re.match(rf"\s*\[\s*{name}\s*[\].]", table):
+            left = _EMPTY_LINE.sub("", left) + _VALUES.sub("", table)
+        else:
+            left += table
+    if left == text:
+        raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
+    if _pruned(value_of(left), path) != _pruned(value_of(text), path) or value_at(left, path) is not MISSING:
         raise InvalidFile(f"[{'.'.join(path)}] cannot be removed line by line.")
     return left
 
@@ -107,21 +110,6 @@ def _with_keys(text: str, path: tuple[str, ...], keys: Mapping[str, Any]) -> str
         elif current.get(key, MISSING) != wanted:
             table[key] = _item(wanted)
     return bom + document.as_string().replace("\n", newline)
-
-
-def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
-    """Return the first line of a table (or of one inside it) and the line after its last value."""
-    name = r"\s*\.\s*".join(rf"[\"']?{re.escape(step)}[\"']?" for step in path)
-    header = re.compile(rf"\s*\[\s*{name}\s*[\].]")
-    begin = next((at for at, line in enumerate(lines) if header.match(line)), None)
-    if begin is None:
-        raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
-    end = last = begin + 1
-    while end < len(lines) and not _HEADER.match(lines[end]):
-        end += 1
-        if lines[end - 1].strip() and not lines[end - 1].lstrip().startswith("#"):
-            last = end  # comments after the last value belong to what follows
-    return begin, last
 
 
 def _pruned(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
