@@ -76,8 +76,15 @@ class Places:
         watched = {path: state_of(path) for path in (*places.head_files(place.root), *settings_files(Path(place.root)))}
         before = {} if place in self.active else places.read_prepared(self.home, *place).get("settings", {})
         with self.opened(place) as memory:
-            if session:
-                _hand_over(memory, Path(places.handover_file(self.home, session)), session)
+            if session:  # write where it stands, from what hooks noted so far, unless the worker has done it
+                from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
+                from holdfast.verbs.capture.trail import drain, of_session  # noqa: PLC0415
+
+                with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
+                    drain(memory, Path(self.home) / "spool")
+                    text = handover(of_session(memory.store, session), HANDOVER_TOKENS)
+                    if not (file := Path(places.handover_file(self.home, session))).exists():
+                        write_handover(file, text)
             note_tips(memory)
             file = Path(places.prepared_file(self.home, *place))
             settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
@@ -100,18 +107,6 @@ def next_session(home: Path, folder: Path) -> SessionBrief | None:
     except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
         log.warning("what the next session gets is not prepared: %s", problem)
         return None
-
-
-def _hand_over(memory: Memory, file: Path, session: str) -> None:
-    """Write where a session stands, from what hooks noted so far, unless the worker has done it."""
-    from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
-    from holdfast.verbs.capture.trail import drain, of_session  # noqa: PLC0415
-
-    with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
-        drain(memory, file.parent.parent / "spool")
-        text = handover(of_session(memory.store, session), HANDOVER_TOKENS)
-        if not file.exists():
-            write_handover(file, text)
 
 
 if __name__ == "__main__":

@@ -106,7 +106,10 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
     done.prepared += places.prepare(touched)
     deriving.unlink(missing_ok=True)
     done.files += _attempt(memory, "files", lambda: _refresh(memory, folder, done))
-    done.vectors = _attempt(memory, "vectors", lambda: _embed(memory, until))
+    if memory.embedder is not None:
+        from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
+
+        done.vectors = _attempt(memory, "vectors", lambda: catch_up(memory, stop=lambda: time.monotonic() > until))
     before = memory.store.last_seq()
     _attempt(memory, "comparison", lambda: compare(memory, seconds=until - time.monotonic()), catch=EmbedderError)
     if memory.store.last_seq() != before:  # a brief marks what was found
@@ -122,14 +125,6 @@ def _attempt(memory: Memory, what: str, part: Callable[[], Any], *, catch: type[
         log.warning("%s postponed: %s", what, problem)
         memory.note_failure(what, mask_secrets(str(problem)))
         return 0
-
-
-def _embed(memory: Memory, until: float) -> int:
-    if memory.embedder is None:
-        return 0
-    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
-
-    return catch_up(memory, stop=lambda: time.monotonic() > until)
 
 
 def _refresh(memory: Memory, folder: Path, done: Worked) -> int:

@@ -208,8 +208,6 @@ def _run(arguments: list[str]) -> int:
         if problem.errno not in _REFUSED:
             raise
         failed = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
     except click.Abort as problem:  # Ctrl-C, or the end of input at a question
         if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED

@@ -54,12 +54,12 @@ def remember_command(
     **asked: Annotated[Any, Fields(Draft, SAVED)],
 ) -> Result:
     del session  # the memory acts in it
-    asked["fields"] = fields_of(asked["fields"], asked["kind"])
+    asked |= {"fields": fields_of(asked["fields"], asked["kind"]), "visibility": "team" if team else "private"}
+    asked |= {"project": GLOBAL} if global_ else {}
     draft = Draft.of(text_or_stdin(text), **asked)
-    draft = replace(draft, visibility="team" if team else "private", anchors=from_top(memory, draft.anchors))
-    waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
+    draft = replace(draft, anchors=from_top(memory, draft.anchors))
     with teaching_fields(draft.kind):
-        draft = replace(draft, project=GLOBAL) if global_ else draft
+        waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
         outcome = write(memory, draft, waivers=waivers, redact=redact)
     if not isinstance(outcome, Written | WrittenPending):
         return refusal_of(outcome)

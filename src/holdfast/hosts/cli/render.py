@@ -335,10 +335,8 @@ def progress(label: str, total: int | None) -> Iterator[Callable[..., None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    out = console(error=True)
-    with Progress(
-        *columns, console=out, disable=wants_json() or is_plain() or not sys.stderr.isatty(), transient=True
-    ) as bar:
+    off = wants_json() or is_plain() or not sys.stderr.isatty()
+    with Progress(*columns, console=console(error=True), disable=off, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done, of=None, what=label: bar.update(task, completed=done, total=of or total, description=what)
 
@@ -346,11 +344,10 @@ def progress(label: str, total: int | None) -> Iterator[Callable[..., None]]:
 @contextmanager
 def working(label: str) -> Iterator[None]:
     """Show a spinner on stderr if the work takes noticeable time; nothing is drawn for programs."""
-    out = console(error=True)
     if is_plain() or not sys.stderr.isatty():
         yield
         return
-    status = out.status(f"{label} …")
+    status = console(error=True).status(f"{label} …")
     timer = Timer(SPINNER_AFTER, status.start)
     timer.start()
     try:

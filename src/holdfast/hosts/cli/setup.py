@@ -308,8 +308,7 @@ def _conclude(plan: Sequence[Planned], *, done: bool, **more: object) -> None:
     left = [{"path": str(skipped.path), "why": skipped.why} for change in plan for skipped in change.left_alone]
     if wants_json():
         counts = Counter(entry for one in plan for entry in one.entries)
-        names = ("client", "how", "entry", "count")
-        entries = [dict(zip(names, (*entry, count), strict=True)) for entry, count in counts.items()]
+        entries = [{"client": one, "how": how, "entry": noun, "count": n} for (one, how, noun), n in counts.items()]
         print(json_text({"done": done, "changed": changed, "entries": entries, "left_alone": left, **more}))
     elif changed:
         count = counted(len(changed), "file")

@@ -250,12 +250,7 @@ def import_command(
         if dry_run or project or pairs:
             hint = "An export contains the project of each memory."
             raise Invalid("--dry-run, --project and --map need --from.", hint=hint)
-        before = memory.store.last_seq()
-        with _lines(path) as lines, progress("importing", None) as moved:
-            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
-        if fresh := memory.store.last_seq() - before:
-            return taken, f"{counted(fresh, 'event')} imported; {counted(taken['records'], 'memory')} new or changed."
-        return taken, f"Nothing new: {counted(taken['events'], 'event')} read, and all were here already."
+        return _import_export(memory, path, quarantine_as)
     take = partial(import_items, memory, from_, project=identity_of(memory, project) if project else "")
     mapped = {}
     for old, sign, new in (pair.partition("=") for pair in pairs):
@@ -299,14 +294,18 @@ def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
     return homes
 
 
-@contextmanager
-def _lines(path: Path) -> Iterator[Iterator[str]]:
+def _import_export(memory: Memory, path: Path, quarantine_as: str) -> Result:
+    before = memory.store.last_seq()
     try:
-        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file:
-            yield (line.decode(errors="surrogateescape") for line in lines_in(file))
+        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file, progress("importing", None) as moved:
+            lines = (line.decode(errors="surrogateescape") for line in lines_in(file))
+            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
     except OSError as problem:
         hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem
+    if fresh := memory.store.last_seq() - before:
+        return taken, f"{counted(fresh, 'event')} imported; {counted(taken['records'], 'memory')} new or changed."
+    return taken, f"Nothing new: {counted(taken['events'], 'event')} read, and all were here already."
 
 
 def sync_command(

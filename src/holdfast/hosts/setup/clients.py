@@ -51,14 +51,12 @@ class Hooks(Part):
     skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
     also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
 
-    def entries(self, made: Installation, client: str) -> dict[str, Any]:
-        """Write a hook for each event, by the client's name of it."""
-        entries: dict[str, Any] = {}
+    def entries(self, made: Installation, client: str) -> Iterator[tuple[str, Any]]:
+        """Yield a hook for each event, with the client's name of it."""
         for event, theirs in self.events.items():
             seconds, line = SECONDS[event], json.dumps(made.hook_line(event, client))[1:-1]
             shape = json.dumps(self.shape).replace('"SECONDS"', f"{seconds}").replace('"MILLISECONDS"', f"{seconds}000")
-            entries[theirs] = parse_json(shape.replace("LINE", line))
-        return entries
+            yield theirs, parse_json(shape.replace("LINE", line))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +182,7 @@ def _needs(client: Client, choices: Choices, machine: Machine, made: Installatio
     yield client.server, server_edit(client, serving)
     if choices.wants_hooks(client.name) and not covered(client, level, machine, choices.names):
         if hooks:
-            for theirs, hook in hooks.entries(serving, client.name).items():
+            for theirs, hook in hooks.entries(serving, client.name):
                 yield hooks, Element(path=("hooks", theirs), value=hook, noun="hook")
         if client.plugin:
             yield client.plugin, Whole(value=opencode_plugin(serving), form="text", noun="plugin")

@@ -118,16 +118,14 @@ class _Document:
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self.tight = bool(root.inner) and "\n" not in text[root.start : root.end]  # all of it on one line
         self.colon = ":" if self.tight and re.search(r'":[^\s]', text) else ": "
-        begins_line = bool(root.inner) and self._begins_line(root.inner[0].begin)
-        self.unit = (self.lead(root.inner[0].begin) if begins_line else "") or "  "
+        self.unit = self._indent(root) or "  "
 
     def with_inner(self, node: Node, key: str | None, value: Any) -> str:
         """Return the text with a member or element appended, formatted like its neighbours."""
         text, inner = self.text, node.inner
         on_one_line = self.tight or (bool(inner) and "\n" not in text[node.start : node.end])
-        indent = self.lead(node.start) + self.unit
-        if inner and self._begins_line(inner[0].begin):
-            indent = self.lead(inner[0].begin)
+        if (indent := self._indent(node)) is None:
+            indent = self.lead(node.start) + self.unit
         name = "" if key is None else json.dumps(key, ensure_ascii=False) + self.colon
         piece = name + self.written(value, indent, tight=on_one_line)
         lead = "" if on_one_line else self.newline + indent
@@ -153,9 +151,10 @@ class _Document:
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _begins_line(self, at: int) -> bool:
-        line = self.text.rfind("\n", 0, at)
-        return line >= 0 and not self.text[line + 1 : at].strip(" \t")
+    def _indent(self, node: Node) -> str | None:
+        """Return the indentation of the first value in a node, if that begins a line."""
+        before = re.search(r"\n([ \t]*)\Z", self.text[: node.inner[0].begin]) if node.inner else None
+        return before and before[1]
 
     def _node(self, deeper: int) -> Node:
         opening, start = self._next(), self.at

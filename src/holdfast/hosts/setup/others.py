@@ -44,17 +44,16 @@ class Found:
     data: Path | None
 
 
-def others(machine: Machine) -> list[Found]:
-    """Return the other memory systems that are set up on a machine, or whose data is there for this project."""
-    every, found = list(_entries(machine)), list[Found]()
+def others(machine: Machine) -> Iterator[Found]:
+    """Yield the other memory systems that are set up on a machine, or whose data is there for this project."""
+    every = list(_entries(machine))
     for system in SYSTEMS:
         entries = tuple(want for name, want in every if name == system.name)
         data = next((path for template in system.data if (path := machine.path(template)).exists()), None)
         if not system.data and has_notes(machine.project):
             data = machine.project
         if entries or data:
-            found.append(Found(system=system, entries=entries, data=data))
-    return found
+            yield Found(system=system, entries=entries, data=data)
 
 
 def _entries(machine: Machine) -> Iterator[tuple[str, Wanted]]:
