@@ -33,10 +33,13 @@ def value_at(text: str, path: tuple[str, ...]) -> Any:
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
     """Add a table at the end, or set those of its keys that differ; or set one key. Other keys, comments and their order stay."""
+    import tomlkit
+
     keys = value if isinstance(value, Mapping) else {path[-1]: value}
     table = path if keys is value else path[:-1]
     if keys is value and value_at(text, path) is MISSING:
-        after = appended(text, table_text(path, value))
+        lines = (f"{tomlkit.key(key).as_string()} = {_item(item).as_string()}\n" for key, item in keys.items())
+        after = appended(text, f"[{tomlkit.key(path).as_string()}]\n{''.join(lines)}")
     else:
         after = _with_keys(text, table, keys)
     written = value_at(after, table)
@@ -70,18 +73,6 @@ def without(text: str, path: tuple[str, ...]) -> str:
     if _pruned(value_of(left), path) != _pruned(value_of(text), path) or value_at(left, path) is not MISSING:
         raise InvalidFile(f"[{'.'.join(path)}] cannot be removed line by line.")
     return left
-
-
-def table_text(path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Return a table as lines."""
-    import tomlkit
-
-    table = tomlkit.table()
-    for key, item in value.items():
-        table.add(key, _item(item))
-    for step in reversed(path[1:]):
-        table = tomlkit.table(is_super_table=True).add(step, table)
-    return tomlkit.document().add(path[0], table).as_string()
 
 
 def _with_keys(text: str, path: tuple[str, ...], keys: Mapping[str, Any]) -> str:
@@ -129,7 +120,7 @@ def _item(value: Any) -> "Item":
 
     if isinstance(value, Mapping):
         table = tomlkit.inline_table()
-        table.update(value)
+        table.update({key: _item(part) for key, part in value.items()})
         return table
     item: Item = tomlkit.item(value)
     return item
