@@ -150,9 +150,11 @@ class _Bounded(H11Protocol):
     most: ClassVar[int] = 200  # connections of one address whose request headers are incomplete
     waiting: ClassVar[dict[str, dict["_Bounded", None]]] = {}
     _deadline: asyncio.TimerHandle | None = None
+    _peer = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -165,10 +167,6 @@ class _Bounded(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
-
-    @property
-    def _peer(self) -> str:
-        return self.client[0] if self.client else ""
 
     def _wait(self) -> None:
         waiting = self.waiting.setdefault(self._peer, {})

@@ -99,19 +99,20 @@ class Places:
 def next_session(home: Path, folder: Path) -> SessionBrief | None:
     """Prepare what the next session in a folder will get, and return it; None if no client has our hooks, or it failed."""
     is_set_up = (home / "setup.json").exists() and (home / FILE).exists()
-    if not is_set_up and not (home / "prepared").is_dir():
-        return None
-    known = Places.of({}, home, folder, os.environ)
+    return _prepared(home, folder) if is_set_up or (home / "prepared").is_dir() else None
+
+
+def _prepared(home: Path, folder: Path, session: str = "") -> SessionBrief | None:
     try:
-        return known.prepared(known.first)[1]
-    except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
+        known = Places.of({}, home, folder, os.environ)
+        return known.prepared(known.first, session)[1]
+    except (
+        HoldfastError,
+        OSError,
+    ) as problem:  # a hook that needs it tries again, and `holdfast doctor` reports the cause
         log.warning("what the next session gets is not prepared: %s", problem)
         return None
 
 
 if __name__ == "__main__":
-    try:
-        started_for = Places.of({}, Path(sys.argv[1]), Path(sys.argv[2]), os.environ)
-        started_for.prepared(started_for.first, *sys.argv[3:])
-    except (HoldfastError, OSError) as problem:  # the hook answers without it, and `holdfast doctor` reports the cause
-        log.warning("%s", problem)
+    _prepared(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -30,6 +30,7 @@ Result = tuple[Any, Text] | tuple[Any, Text, int] | None
 Inner = Annotated[Result, "its group has --json"]
 Printed = Annotated[None, "prints its result itself, as JSON too"]
 Words = tuple[str, ...]
+FOUND = 1  # the exit code of a check that found something
 AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
 AS_JSON = "holdfast.as_json"  # in the meta of a context: a group has --json for all its commands
 LONG_CHOICES = 40  # characters; more do not fit into the column of options

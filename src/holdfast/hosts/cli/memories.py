@@ -209,8 +209,7 @@ def refusal_of(refused: Refused) -> Result:
     """Return why nothing was saved and what to do; it exits with code 4."""
     refusal = explain(refused, REMEDIES["cli"])
     value: dict[str, Any] = {"status": refusal.code, "message": refusal.reason, "hint": refusal.hint}
-    (name,) = (spec.name for spec in fields(refused))
-    grounds = getattr(refused, name)
+    ((name, grounds),) = ((spec.name, getattr(refused, spec.name)) for spec in fields(refused))
     value["secrets" if name == "names" else name] = _similar(grounds) if name == "matches" else list(grounds)
     return value, page("refused", refusal, error=True), Conflict.exit_code
 

@@ -68,9 +68,8 @@ class _Console(Console):
 def console(*, error: bool = False) -> Console:
     """Return a console that prints plain text to a pipe or on request."""
     stream = sys.stderr if error else sys.stdout
-    usual: dict[str, Any] = {"file": stream, "theme": _THEME, "highlight": False}
-    colours: dict[str, Any] = {"color_system": None} if is_plain() else {}
-    return _Console(**usual, **colours) if stream.isatty() else _Console(**usual, **colours, soft_wrap=True, width=120)
+    whole: dict[str, Any] = {} if stream.isatty() else {"soft_wrap": True, "width": 120}
+    return _Console(file=stream, theme=_THEME, highlight=False, color_system=None if is_plain() else "auto", **whole)
 
 
 def is_plain() -> bool:

@@ -110,11 +110,9 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item], uncompared: int) -> Result:
-    def words(item: Item) -> dict[str, str]:
-        return {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}
-
+    own = {"choices": lambda item: {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}}
     shape = "sort, id=record.id, why, others?=others|list, text?, author?, choices=.|choices, record"
-    value = [mapped(shape, item, None, Terms(filters={"choices": words})) for item in items]
+    value = [mapped(shape, item, None, Terms(filters=own)) for item in items]
     return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
 
 

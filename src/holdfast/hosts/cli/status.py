@@ -23,6 +23,7 @@ from holdfast.verbs.upkeep.doctor import Check, examine, status
 from holdfast.verbs.upkeep.health import health
 
 Lens = Literal["summary", "reflections", "scars", "blind-spots", "wordings"]
+Kinds = Annotated[Words, Fields(Query, "kinds")]
 View = Literal["connected_to", "produced_by", "provenance", "stats"]  # of the graph
 BROKEN = 5  # the exit code if something does not work
 
@@ -103,12 +104,7 @@ def analyze_command(memory: Memory, lens: Lens = "summary", *, days: int = 30, a
 
 
 def learnings_command(
-    memory: Memory,
-    *,
-    severity: str = "",
-    days: int | None = None,
-    limit: int = 20,
-    **asked: Annotated[Words, Fields(Query, "kinds")],
+    memory: Memory, *, severity: str = "", days: int | None = None, limit: int = 20, **asked: Kinds
 ) -> Result:
     own = recent_lessons(memory, kinds=asked["kinds"], severity=severity, days=days or 0, limit=limit)
     return own, page("records", own, nothing="No learnings or decisions yet.")

@@ -17,7 +17,7 @@ import click
 from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
 from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
 from holdfast.compose.team import grant, move_store
-from holdfast.hosts.cli.command import Result, Words, insist, opened, settings, wants_json
+from holdfast.hosts.cli.command import FOUND, Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
@@ -39,7 +39,6 @@ from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, EXAMPLES = 10, 5  # rows of a list, and examples for each reason
-FOUND = 1  # the exit code of a check that found something
 Replica = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 _EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
 

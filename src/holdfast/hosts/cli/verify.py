@@ -15,7 +15,7 @@ import click
 from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
-from holdfast.hosts.cli.command import Result, Words, opened, settings, wants_json
+from holdfast.hosts.cli.command import FOUND, Result, Words, opened, settings, wants_json
 from holdfast.hosts.cli.render import json_text, page, working
 from holdfast.hosts.cli.values import from_top
 from holdfast.model.errors import Invalid
@@ -26,7 +26,6 @@ from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.truth.verify import Falsified, check_all, check_change, place_of, verify
 
-FOUND = 1  # the exit code of a check that found something
 RULE = "memory-untrue"
 REMEDY = "Revise, verify or forget the memory in the same change."
 Form = Literal["text", "json", "github", "sarif", "junit", "gitlab"]

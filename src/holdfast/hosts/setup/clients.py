@@ -30,6 +30,7 @@ class Part:
 
     user: Paths = ()
     project: Paths = ()
+    skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,6 @@ class Hooks(Part):
 
     events: Mapping[str, str]
     shape: Mapping[str, Any]  # with LINE for the command line, and SECONDS or MILLISECONDS for the time it may take
-    skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
     also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
 
     def entries(self, made: Installation, client: str) -> Iterator[tuple[str, Any]]:
@@ -165,8 +165,7 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
     for client in choices.clients:
         for part, edit in _needs(client, choices, machine, made):
             if path := file_of(part, choices.level, machine):
-                skeleton = part.skeleton if isinstance(part, Hooks) else {}
-                yield Wanted(client=client.name, path=path, edit=edit, skeleton=skeleton, within=within)
+                yield Wanted(client=client.name, path=path, edit=edit, skeleton=part.skeleton, within=within)
 
 
 def _needs(client: Client, choices: Choices, machine: Machine, made: Installation) -> Iterator[tuple[Part, Edit]]:
@@ -261,9 +260,7 @@ def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
 
 def has_plugin(client: Client, machine: Machine) -> bool:
     """True if our plugin is enabled in a client."""
-    if not client.plugins:
-        return False
-    states = _mapping(machine.path(client.plugins[0]), client.plugins[1:])
+    states = _mapping(machine.path(client.plugins[0]), client.plugins[1:]) if client.plugins else {}
     own = (state for name, state in states.items() if name.startswith(f"{NAME}@"))
     return any(state.get("enabled", True) if isinstance(state, dict) else state for state in own)
 

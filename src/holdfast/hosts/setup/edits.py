@@ -224,13 +224,11 @@ def runs_holdfast(entry: Any) -> bool:
 
 def works_by_name(entry: Any, wanted: Any) -> bool:
     """True if a hand-written entry names a program on the search path that offers the same tools."""
-
-    def surfaces(words: list[str]) -> set[str]:
-        return {after for word, after in pairwise(words) if word == "--surface"} or {"core"}
-
     words = words_of(entry)
     by_name = bool(words) and PurePath(words[0]).name == words[0] and which(words[0]) is not None
-    return by_name and runs_holdfast(entry) and surfaces(words) == surfaces(words_of(wanted))
+    pairs = (pairwise(line) for line in (words, words_of(wanted)))
+    offered, needed = ({after for word, after in line if word == "--surface"} or {"core"} for line in pairs)
+    return by_name and runs_holdfast(entry) and offered == needed
 
 
 def command_line(hook: Any) -> list[str]:
@@ -263,8 +261,7 @@ def agrees(current: Any, wanted: Any, vital: Container[str] | None = VITAL) -> b
     """True if an entry has the wanted values in everything that makes it work."""
     if not isinstance(current, Mapping) or not isinstance(wanted, Mapping):
         return bool(current == wanted)
-    pairs = [(current.get(key), item) for key, item in wanted.items() if vital is None or key in vital]
-    return all(agrees(there, item, None) for there, item in pairs)
+    return all(agrees(current.get(key), item, None) for key, item in wanted.items() if vital is None or key in vital)
 
 
 def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,8 +57,7 @@ def inside(value: Any, path: tuple[Step, ...]) -> Any:
 
 def put(text: str, path: tuple[Step, ...], value: Any) -> str:
     """Set the value at a path, creating the objects on the way."""
-    if not text.strip(_SPACE):
-        return text + json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
+    text += "" if text.strip(_SPACE) else "{}\n"
     document = _Document(text)
     node = document.root
     for depth, step in enumerate(path):
@@ -66,7 +65,9 @@ def put(text: str, path: tuple[Step, ...], value: Any) -> str:
             if isinstance(step, int) or not isinstance(node.value, list if step is None else dict):
                 what = "a list" if step is None else "an object"
                 raise InvalidFile(f"{'.'.join(map(str, path[:depth])) or 'The document'} is not {what}.")
-            return document.with_inner(node, step, _nested(path[depth + 1 :], value))
+            for later in reversed(path[depth + 1 :]):
+                value = [value] if later is None else {later: value}
+            return document.with_inner(node, step, value)
         node = inner
     tight = "\n" not in text[node.start : node.end] and (bool(node.inner) or document.tight)
     return text[: node.start] + document.written(value, document.lead(node.start), tight=tight) + text[node.end :]
@@ -98,12 +99,6 @@ def without(text: str, path: tuple[Step, ...]) -> str:
         return left
     close = parent.end - 1 - (end - begin)
     return left[: parent.start + 1] + left[close:] if not left[parent.start + 1 : close].strip() else left
-
-
-def _nested(path: tuple[Step, ...], value: Any) -> Any:
-    for step in reversed(path):
-        value = [value] if step is None else {step: value}
-    return value
 
 
 class _Document:
@@ -168,7 +163,12 @@ class _Document:
             if inner and inner[-1].comma is None:
                 raise self._broken("a comma or an end is missing")
             begin = self.at
-            key = self._key(here) if opening == "{" else len(inner)
+            key: Step = len(inner)
+            if opening == "{":
+                key = self._scalar(here) if here == '"' else None
+                if not isinstance(key, str) or self._next() != ":":
+                    raise self._broken("a name and a colon are missing")
+                self.at += 1
             node = self._node(deeper - 1)
             comma = self.at if self._next() == "," else None
             inner.append(node._replace(key=key, begin=begin, comma=comma))
@@ -176,13 +176,6 @@ class _Document:
         self.at += 1
         items = {node.key: node.value for node in inner}
         return Node(items if opening == "{" else [*items.values()], start, self.at, tuple(inner))
-
-    def _key(self, here: str) -> str:
-        key = self._scalar(here) if here == '"' else None
-        if not isinstance(key, str) or self._next() != ":":
-            raise self._broken("a name and a colon are missing")
-        self.at += 1
-        return key
 
     def _scalar(self, here: str) -> Any:
         if not here:

@@ -94,9 +94,7 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
     return ours, unused
 
 
-def gitmem_init_command(
-    *, yes: bool = False, dry_run: bool = False, project: str | None = None, clients: Words = ()
-) -> None:
+def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: str = "", clients: Words = ()) -> None:
     from holdfast.compose.settings import name_project
     from holdfast.hosts.cli.setup import look_around
     from holdfast.hosts.hooks.places import checkout_root

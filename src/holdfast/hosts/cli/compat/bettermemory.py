@@ -106,8 +106,7 @@ def origin_command(memory: Memory, *, repo: str | None = None, routes: Words = (
 
     if wrong := [route for route in routes if "=" not in route]:
         raise Invalid(f"{wrong[0]!r} is not SCOPE=URL.")
-    split = [route.partition("=") for route in routes]
-    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split]
+    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in (route.partition("=") for route in routes)]
     pairs += [("", remote(repo))] if repo else []
     for scope, project in pairs:
         try:
