@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.cli.render import page, print_json, show_recalled
+from holdfast.hosts.cli.render import json_text, page, show_recalled
 from holdfast.model.event import LOCAL, Actor, Event, Verb, event_to_json
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock
@@ -124,7 +124,7 @@ class Stage:
             shown[f"resource {one}"] = (core.surface.read(call, f"holdfast://record/{one}") or (None, ""))[1]
             shown[f"terminal {one}"] = _printed(page("record", hydrate(memory, one, "full")))
             shown[f"terminal history {one}"] = _printed(page("history", history(memory, one)))
-            shown[f"terminal json {one}"] = _printed(lambda one=one: print_json(record_to_json(hydrate(memory, one, "full").record)))  # fmt: skip
+            shown[f"terminal json {one}"] = _printed(lambda one=one: print(json_text(record_to_json(hydrate(memory, one, "full").record))))  # fmt: skip
         for uri in ("holdfast://hot", "holdfast://project"):
             shown[uri] = (core.surface.read(call, uri) or (None, ""))[1]
         for name in core.surface.prompts:

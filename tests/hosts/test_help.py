@@ -10,8 +10,8 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
-from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
+from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, SYNONYMS
+from holdfast.hosts.cli.main import NEVER_GUESSED, VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import ran
 from tests.hosts.running import Run, answer
@@ -72,12 +72,12 @@ def test_the_overview_has_every_command_under_a_heading_and_the_first_screen_tho
 
 def test_another_word_for_a_command_leads_to_it_and_no_guess_removes_anything() -> None:
     for word, command in {**SYNONYMS, **MOVED}.items():
-        assert (word in COMMANDS, suggestion(word)) == (False, command)
+        refused(click.UsageError, cli.resolve_command, ROOT, [word], says=f"`holdfast {command}`")
         path = tuple(part for part in command.split() if part != "--version")[:2]
         assert path in EVERY, word
-    assert not set(SYNONYMS) & set(MOVED)
+    assert not set(SYNONYMS) & {*MOVED, *COMMANDS} | set(MOVED) & set(COMMANDS)
     for word in ("install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"):
-        assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED], word
+        refused(click.UsageError, cli.resolve_command, ROOT, [word], says=f"^(?!.*fast ({'|'.join(NEVER_GUESSED)})`)")
 
 
 @examples

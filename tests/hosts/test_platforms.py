@@ -149,7 +149,7 @@ def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
     line = WINDOWS.hook_line("PreToolUse", "claude-code")
     assert line.startswith(f'"{WINDOWS.python}" -I -S "{WINDOWS.hook}" PreToolUse')
     copilot = some(shapes.BY_NAME["copilot"].hooks).entries(WINDOWS, "copilot")
-    assert all(hook["powershell"].startswith('& "C:/Program Files/') for hook in copilot.values())
+    assert all(hook["powershell"].startswith('& "C:/Program Files/') for _, hook in copilot)
     assert "\\" not in json.dumps(shapes.stdio(WINDOWS))
     unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py", windows=False)
     said = ran(["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], check=True)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.hosts.cli.render import COLOURS, hanging, indented, labelled
-from holdfast.hosts.cli.values import DATE
+from holdfast.hosts.cli.values import date
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import Record
@@ -92,11 +92,11 @@ def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
 def test_a_named_day_is_the_last_one_before_today_and_a_date_that_is_none_is_named_as_it_was_typed() -> None:
     for text in ("monday", "last Monday", "mon", "last week", "yesterday"):
         now = datetime.now(UTC).astimezone()
-        meant = datetime.fromisoformat(DATE.convert(text, None, None)).astimezone()
+        meant = datetime.fromisoformat(date(text)).astimezone()
         assert (meant.hour, meant.minute) == (0, 0), text
         assert timedelta(0) < now - meant <= timedelta(days=8), text
         assert meant.weekday() == 0 or "mon" not in text.lower(), text
-    refused(Invalid, DATE.convert, "next Easter", None, None, says="'next Easter' is not a date")
+    refused(Invalid, date, "next Easter", says="'next Easter' is not a date")
 
 
 def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it() -> None:

@@ -52,24 +52,17 @@ class Latest(OrderedDict[K, V]):
             return value
 
 
-class Announcing(uvicorn.Server):
-    """A server that calls `announce` when it answers and stop signals are handled: one that comes earlier leaves a loop open."""
-
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._announce = announce
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then announce it."""
-        await super().startup(sockets)
-        if self.started:
-            self._announce()
-
-
 def serve(
     app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None], seconds: int = LEAVING, **options: Any
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let requests finish for some seconds; `announce` is called once it answers."""
+
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:  # and stop signals are handled: one that comes earlier leaves a loop open
+                announce()
+
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -86,7 +79,7 @@ def serve(
     # After its shutdown uvicorn raises the signal again; as an exception it lets the caller close the memory.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        Announcing(config, announce).run(sockets=[listener])
+        Announcing(config).run(sockets=[listener])
     except KeyboardInterrupt:
         log.info("stopped")
 
@@ -99,11 +92,6 @@ def listening(port: int, host: str = HOST) -> socket.socket:
     except (OSError, OverflowError) as problem:
         hint = "--port 0 takes any that is free."
         raise Invalid(f"{host} port {port} cannot be used ({problem}).", hint=hint) from problem
-
-
-def port_of(listener: socket.socket) -> int:
-    """Return the port that a socket listens on."""
-    return int(listener.getsockname()[1])
 
 
 def names_at(port: int) -> list[str]:
@@ -163,9 +151,11 @@ class _Bounded(H11Protocol):
     most: ClassVar[int] = 200  # connections of one address whose request headers are incomplete
     waiting: ClassVar[dict[str, dict["_Bounded", None]]] = {}
     _deadline: asyncio.TimerHandle | None = None
+    _peer = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -179,19 +169,14 @@ class _Bounded(H11Protocol):
         self._stop_waiting()
         super().connection_lost(exc)
 
-    @property
-    def _peer(self) -> str:
-        return self.client[0] if self.client else ""
-
     def _wait(self) -> None:
         waiting = self.waiting.setdefault(self._peer, {})
-        if len(waiting) >= self.most:  # the oldest has had its time; the newest may be a complete request
+        waiting[self] = None
+        self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
+        if len(waiting) > self.most:  # the oldest has had its time; the newest may be a complete request
             oldest = next(iter(waiting))
             oldest._stop_waiting()  # noqa: SLF001  the same class
             oldest.transport.abort()
-            waiting = self.waiting.setdefault(self._peer, {})
-        waiting[self] = None
-        self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
 
     def _stop_waiting(self) -> None:
         if self._deadline is None:

@@ -54,9 +54,10 @@ class Places:
         first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
         lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
         around = {name: value for name, value in environment.items() if name not in names}
-        known: dict[Place, Mapping[str, Any]] = {first: settings}
         lasting["home"] = str(home)
-        return cls(flags=lasting, environment=around, home=str(home), first=first, given=own, settings=known)
+        return cls(
+            flags=lasting, environment=around, home=str(home), first=first, given=own, settings={first: settings}
+        )
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
@@ -75,8 +76,15 @@ class Places:
         watched = {path: state_of(path) for path in (*places.head_files(place.root), *settings_files(Path(place.root)))}
         before = {} if place in self.active else places.read_prepared(self.home, *place).get("settings", {})
         with self.opened(place) as memory:
-            if session:
-                _hand_over(memory, Path(places.handover_file(self.home, session)), session)
+            if session:  # write where it stands, from what hooks noted so far, unless the worker has done it
+                from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
+                from holdfast.verbs.capture.trail import drain, of_session  # noqa: PLC0415
+
+                with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
+                    drain(memory, Path(self.home) / "spool")
+                    text = handover(of_session(memory.store, session), HANDOVER_TOKENS)
+                    if not (file := Path(places.handover_file(self.home, session))).exists():
+                        write_handover(file, text)
             note_tips(memory)
             file = Path(places.prepared_file(self.home, *place))
             settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
@@ -91,31 +99,20 @@ class Places:
 def next_session(home: Path, folder: Path) -> SessionBrief | None:
     """Prepare what the next session in a folder will get, and return it; None if no client has our hooks, or it failed."""
     is_set_up = (home / "setup.json").exists() and (home / FILE).exists()
-    if not is_set_up and not (home / "prepared").is_dir():
-        return None
-    known = Places.of({}, home, folder, os.environ)
+    return _prepared(home, folder) if is_set_up or (home / "prepared").is_dir() else None
+
+
+def _prepared(home: Path, folder: Path, session: str = "") -> SessionBrief | None:
     try:
-        return known.prepared(known.first)[1]
-    except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
+        known = Places.of({}, home, folder, os.environ)
+        return known.prepared(known.first, session)[1]
+    except (
+        HoldfastError,
+        OSError,
+    ) as problem:  # a hook that needs it tries again, and `holdfast doctor` reports the cause
         log.warning("what the next session gets is not prepared: %s", problem)
         return None
 
 
-def _hand_over(memory: Memory, file: Path, session: str) -> None:
-    """Write where a session stands, from what hooks noted so far, unless the worker has done it."""
-    from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
-    from holdfast.verbs.capture.trail import drain, of_session  # noqa: PLC0415
-
-    with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
-        drain(memory, file.parent.parent / "spool")
-        text = handover(of_session(memory.store, session), HANDOVER_TOKENS)
-        if not file.exists():
-            write_handover(file, text)
-
-
 if __name__ == "__main__":
-    try:
-        started_for = Places.of({}, Path(sys.argv[1]), Path(sys.argv[2]), os.environ)
-        started_for.prepared(started_for.first, *sys.argv[3:])
-    except (HoldfastError, OSError) as problem:  # the hook answers without it, and `holdfast doctor` reports the cause
-        log.warning("%s", problem)
+    _prepared(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -33,8 +33,6 @@ _RECALLED += f"closest?=closest{{id, title}}, held?=held[{_HIT}], notes=notes|li
 
 def recalled_to_json(recalled: Recalled, record: Callable[[Record], Any] = record_to_json) -> dict[str, Any]:
     """Return the result of a recall as JSON, its records as `record` writes them."""
-
-    def rounded(why: Mapping[str, float]) -> dict[str, float]:
-        return {name: round(value, 4) for name, value in why.items()}
-
-    return mapped(_RECALLED, recalled, None, Terms(filters={"plain": plain, "record": record, "rounded": rounded}))
+    filters: dict[str, Callable[..., Any]] = {"plain": plain, "record": record}
+    filters["rounded"] = lambda why: {name: round(value, 4) for name, value in why.items()}
+    return mapped(_RECALLED, recalled, None, Terms(filters=filters))

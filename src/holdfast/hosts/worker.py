@@ -106,7 +106,10 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
     done.prepared += places.prepare(touched)
     deriving.unlink(missing_ok=True)
     done.files += _attempt(memory, "files", lambda: _refresh(memory, folder, done))
-    done.vectors = _attempt(memory, "vectors", lambda: _embed(memory, until))
+    if memory.embedder is not None:
+        from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
+
+        done.vectors = _attempt(memory, "vectors", lambda: catch_up(memory, stop=lambda: time.monotonic() > until))
     before = memory.store.last_seq()
     _attempt(memory, "comparison", lambda: compare(memory, seconds=until - time.monotonic()), catch=EmbedderError)
     if memory.store.last_seq() != before:  # a brief marks what was found
@@ -122,14 +125,6 @@ def _attempt(memory: Memory, what: str, part: Callable[[], Any], *, catch: type[
         log.warning("%s postponed: %s", what, problem)
         memory.note_failure(what, mask_secrets(str(problem)))
         return 0
-
-
-def _embed(memory: Memory, until: float) -> int:
-    if memory.embedder is None:
-        return 0
-    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
-
-    return catch_up(memory, stop=lambda: time.monotonic() > until)
 
 
 def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
@@ -212,10 +207,9 @@ def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[flo
 
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
-    spool = home / "spool"
-    old = ((home / "seen", "*"), (home / "prepared", "handover-*"), (spool, f"*{trail.SET_ASIDE}"))
-    for folder, names, days in ((spool, ".*", 1 / 24), *((*which, KEPT_DAYS) for which in old)):
-        for path in folder.glob(names):
+    old = dict.fromkeys(("seen/*", "prepared/handover-*", f"spool/*{trail.SET_ASIDE}"), KEPT_DAYS)
+    for names, days in {"spool/.*": 1 / 24, **old}.items():
+        for path in home.glob(names):
             with suppress(FileNotFoundError):  # a hook may have just finished it
                 if path.stat().st_mtime < time.time() - days * 86_400:
                     path.unlink()

@@ -80,9 +80,9 @@ def shorten(text: str, most: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the right number: "1 memory", "2 memories"."""
-    head, sign, tail = noun.partition(" for ")  # "2 notes for agents"
+    head, *tail = re.split(r"(?= (?:for|of|that) )", noun, maxsplit=1)  # "2 notes for agents"
     plural = head[:-1] + "ies" if re.search(r"[^aeiou]y$", head) else head + "s"
-    return f"{number:,} {head if number == 1 else plural}{sign}{tail}"
+    return f"{number:,} {head if number == 1 else plural}{''.join(tail)}"
 
 
 def plotted(numbers: Sequence[int]) -> str:

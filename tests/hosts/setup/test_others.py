@@ -70,7 +70,7 @@ def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place
 
 
 def test_data_is_found_where_each_system_keeps_it(place: Place) -> None:
-    assert others(place.machine) == []
+    assert list(others(place.machine)) == []
     kept = {
         "gitmem": "{project}/.gitmem/x",
         "memory-mcp": "{home}/.memory-mcp/memory.db",

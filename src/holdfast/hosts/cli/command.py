@@ -6,10 +6,9 @@ that takes `memory` gets it opened; a `session` that may be None is the one that
 returns the value alone, and that page shows it. So does a command that only calls a verb.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +30,7 @@ Result = tuple[Any, Text] | tuple[Any, Text, int] | None
 Inner = Annotated[Result, "its group has --json"]
 Printed = Annotated[None, "prints its result itself, as JSON too"]
 Words = tuple[str, ...]
+FOUND = 1  # the exit code of a check that found something
 AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
 AS_JSON = "holdfast.as_json"  # in the meta of a context: a group has --json for all its commands
 LONG_CHOICES = 40  # characters; more do not fit into the column of options
@@ -120,23 +120,6 @@ MOVED: dict[str, str] = {
 }
 for _name in {"run", *COMMANDS} & set(MOVED):
     del MOVED[_name]
-# A slip of the finger must not lead to one of these.
-NEVER_GUESSED = frozenset({"forget", "uninstall", "unlink", "unshare", *HIDDEN})
-
-
-def suggestion(word: str) -> str:
-    """Return the command that was probably meant, in the words to type; "" if there is no good guess."""
-    known, meant = word.lower(), {name: name for name in COMMANDS} | SYNONYMS | MOVED
-    if known in MOVED or known in SYNONYMS:
-        return meant[known]
-    near = nearest(known, [name for name, command in meant.items() if command not in NEVER_GUESSED])
-    return meant.get(near, "")
-
-
-def nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name a mistyped word resembles, never one that removes something."""
-    near = get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1, cutoff=0.8)
-    return near[0] if near else ""
 
 
 def built(entry: Entry, **settings: Any) -> click.Command:
@@ -239,11 +222,11 @@ def wants_json() -> bool:
 
 def present(result: Any) -> None:
     """Print a result as JSON for a program, or for a person; exit with its code."""
-    from holdfast.hosts.cli.render import print_json, say
+    from holdfast.hosts.cli.render import json_text, say
 
     value, text, *code = result
     if wants_json():
-        print_json(value)
+        print(json_text(value))
     elif isinstance(text, str):
         say(text)
     else:

@@ -26,9 +26,9 @@ def bootstrap_command(
     memory: Memory,
     *,
     root: str = ".",
-    files: tuple[str, ...] = (),
+    files: Words = (),
     kind: str = "fact",
-    tags: tuple[str, ...] = (),
+    tags: Words = (),
     promote: bool = False,
     dry_run: bool = False,
     quiet: bool = False,
@@ -43,7 +43,7 @@ def seed_command(
     return _seeded(seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run))
 
 
-def _template(kind: str, tags: tuple[str, ...]) -> Draft:
+def _template(kind: str, tags: Words) -> Draft:
     if kind in TYPES:
         return draft_of("", kind, tags=tags, source="imported")
     return Draft(body="", kind=check_kind(kind).name, tags=tags, source="imported")
@@ -67,7 +67,7 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
-def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
+def log_command(memory: Memory, text: Words = (), *, session: str = "") -> Result:
     stored = log_output(memory, text_or_stdin(text), session)
     done = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
     return {"characters": stored}, done
@@ -75,7 +75,7 @@ def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = ""
 
 def absorb_command(
     memory: Memory,
-    text: tuple[str, ...] = (),
+    text: Words = (),
     *,
     source: str = "",
     severity: Literal["info", "warning", "scar_candidate"] = "info",

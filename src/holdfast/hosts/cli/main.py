@@ -6,13 +6,14 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, built, nearest, suggestion
+from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, SYNONYMS, Entry, built
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ PLACES = {
     "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
     "fish": "Once:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
 }
+# A slip of the finger must not lead to one of these.
+NEVER_GUESSED = frozenset({"forget", "uninstall", "unlink", "unshare", *HIDDEN})
 WELCOME = (
     'remember "Run the migrations before the seed script."',
     'recall "what comes first, seeding or migrating?"',
@@ -90,14 +93,21 @@ class Lazy(click.Group):
         if word in self.entries or word.startswith("-"):
             return super().resolve_command(ctx, args)
         path, known = ctx.command_path.partition(" ")[2], word.lower()
-        if path and ((near := nearest(known, self.entries)) or known in COMMANDS):
+        if path and ((near := _nearest(known, {name: name for name in self.entries})) or known in COMMANDS):
             meant = f"{path} {near}" if near else known
             ctx.fail(f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {meant}`?")
         if known in MOVED:
             ctx.fail(f"`{word}` is `holdfast {MOVED[known]}` now.")
-        meant = suggestion(word)
+        meant = SYNONYMS.get(known) or _nearest(known, {name: name for name in COMMANDS} | SYNONYMS | MOVED)
         hint = f" Did you mean `holdfast {meant}`?" if meant else ""
         raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
+
+
+def _nearest(word: str, meant: Mapping[str, str]) -> str:
+    """Return what is meant by the name that a mistyped word resembles, never one that removes something; "" if there is none."""
+    names = [name for name, command in meant.items() if not {name, command} & NEVER_GUESSED]
+    near = get_close_matches(word, names, n=1, cutoff=0.8)
+    return meant[near[0]] if near else ""
 
 
 @click.group(
@@ -198,8 +208,6 @@ def _run(arguments: list[str]) -> int:
         if problem.errno not in _REFUSED:
             raise
         failed = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
     except click.Abort as problem:  # Ctrl-C, or the end of input at a question
         if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED

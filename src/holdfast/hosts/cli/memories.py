@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from holdfast.hosts.cli.command import Result, insist, wants_json
+from holdfast.hosts.cli.command import Result, Words, insist, wants_json
 from holdfast.hosts.cli.render import agreed, page, say, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
@@ -38,16 +38,11 @@ SAVED = "kind title fields anchors triggers scopes tags links project confidence
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
 _ERASED = "status=finished|if:erased:unfinished, id, reached, files, said_by, "
 _ERASED += "backups=backups[path, holds, rewritten, removed, problem?], not_reached"
-_PLURALS = {
-    "entry of the trail": "entries of the trail",
-    "file of hooks": "files of hooks",
-    "memory that quoted it": "memories that quoted it",
-}
 
 
 def remember_command(
     memory: Memory,
-    text: tuple[str, ...] = (),
+    text: Words = (),
     *,
     global_: bool = False,
     team: bool = False,
@@ -59,12 +54,12 @@ def remember_command(
     **asked: Annotated[Any, Fields(Draft, SAVED)],
 ) -> Result:
     del session  # the memory acts in it
-    asked["fields"] = fields_of(asked["fields"], asked["kind"])
+    asked |= {"fields": fields_of(asked["fields"], asked["kind"]), "visibility": "team" if team else "private"}
+    asked |= {"project": GLOBAL} if global_ else {}
     draft = Draft.of(text_or_stdin(text), **asked)
-    draft = replace(draft, visibility="team" if team else "private", anchors=from_top(memory, draft.anchors))
-    waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
+    draft = replace(draft, anchors=from_top(memory, draft.anchors))
     with teaching_fields(draft.kind):
-        draft = replace(draft, project=GLOBAL) if global_ else draft
+        waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
         outcome = write(memory, draft, waivers=waivers, redact=redact)
     if not isinstance(outcome, Written | WrittenPending):
         return refusal_of(outcome)
@@ -78,7 +73,7 @@ def remember_command(
 
 def recall_command(
     memory: Memory,
-    text: tuple[str, ...],
+    text: Words,
     *,
     limit: int | None = None,
     budget: int | None = None,
@@ -98,8 +93,7 @@ def recall_command(
 
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
     shown = get(memory, id, at=as_of) if as_of else hydrate(memory, id, level)
-    links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
-    around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
+    around: dict[str, Any] = {"number": shown.number, "superseded_by": shown.superseded_by, "links": shown.links}
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
     more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(shown, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
@@ -171,10 +165,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool) -> Result:
     elsewhere = [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"]
     more = {"id": next(iter(erased.ids), ""), "backups": backups, "not_reached": elsewhere}
     value = mapped(_ERASED, (more, erased), None, Terms())
-    reached = ", ".join(
-        f"{count} {_PLURALS[name]}" if count > 1 and name in _PLURALS else counted(count, name)
-        for name, count in erased.reached.items()
-    )
+    reached = ", ".join(counted(count, name) for name, count in erased.reached.items())
     return value, page("erased", erased, reached, backups)
 
 
@@ -194,11 +185,9 @@ def trust_command(
     note: str = "",
 ) -> Report:
     if raises is None and not reason:
-        trust = hot.trust_of(memory, id)
-    else:
-        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
-        trust = hot.change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
-    return trust
+        return hot.trust_of(memory, id)
+    direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
+    return hot.change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
 
 
 def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Callable[[Memory, str], Result]:
@@ -220,8 +209,7 @@ def refusal_of(refused: Refused) -> Result:
     """Return why nothing was saved and what to do; it exits with code 4."""
     refusal = explain(refused, REMEDIES["cli"])
     value: dict[str, Any] = {"status": refusal.code, "message": refusal.reason, "hint": refusal.hint}
-    (name,) = (spec.name for spec in fields(refused))
-    grounds = getattr(refused, name)
+    ((name, grounds),) = ((spec.name, getattr(refused, spec.name)) for spec in fields(refused))
     value["secrets" if name == "names" else name] = _similar(grounds) if name == "matches" else list(grounds)
     return value, page("refused", refusal, error=True), Conflict.exit_code
 

@@ -68,9 +68,8 @@ class _Console(Console):
 def console(*, error: bool = False) -> Console:
     """Return a console that prints plain text to a pipe or on request."""
     stream = sys.stderr if error else sys.stdout
-    usual: dict[str, Any] = {"file": stream, "theme": _THEME, "highlight": False}
-    colours: dict[str, Any] = {"color_system": None} if is_plain() else {}
-    return _Console(**usual, **colours) if stream.isatty() else _Console(**usual, **colours, soft_wrap=True, width=120)
+    whole: dict[str, Any] = {} if stream.isatty() else {"soft_wrap": True, "width": 120}
+    return _Console(file=stream, theme=_THEME, highlight=False, color_system=None if is_plain() else "auto", **whole)
 
 
 def is_plain() -> bool:
@@ -86,9 +85,9 @@ def print_error(message: str, hint: str) -> None:
     indented(out, more, len("error: "), style="dim")
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(escaped(json.dumps(plain(value), ensure_ascii=False, indent=2)))
+def json_text(value: Any) -> str:
+    """Return a value as JSON, for programs."""
+    return escaped(json.dumps(plain(value), ensure_ascii=False, indent=2))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -192,14 +191,14 @@ def hanging(out: Console, text: Text, by: int) -> None:
     for line in (first, *rest):
         line.rstrip()
     out.print(first)
-    if rest:
-        indented(out, Text(" ").join(rest), by)
+    indented(out, Text(" ").join(rest), by)
 
 
 def indented(out: Console, text: str | Text, by: int, style: str = "") -> None:
     """Print an indented text, if there is any; it is never cut, only wrapped between words on a terminal."""
     whole = Text(text, style=style) if isinstance(text, str) else text
-    for line in whole.wrap(out, max(out.width - by, 20)) if out.is_terminal else whole.split("\n") if whole else ():
+    lines = whole.wrap(out, max(out.width - by, 20)) if out.is_terminal else whole.split("\n")
+    for line in lines if whole else ():
         if out.is_terminal:
             line.rstrip()
         out.print(Text(" " * by).append_text(line) if line else "")
@@ -335,10 +334,8 @@ def progress(label: str, total: int | None) -> Iterator[Callable[..., None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    out = console(error=True)
-    with Progress(
-        *columns, console=out, disable=wants_json() or is_plain() or not sys.stderr.isatty(), transient=True
-    ) as bar:
+    off = wants_json() or is_plain() or not sys.stderr.isatty()
+    with Progress(*columns, console=console(error=True), disable=off, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done, of=None, what=label: bar.update(task, completed=done, total=of or total, description=what)
 
@@ -346,11 +343,10 @@ def progress(label: str, total: int | None) -> Iterator[Callable[..., None]]:
 @contextmanager
 def working(label: str) -> Iterator[None]:
     """Show a spinner on stderr if the work takes noticeable time; nothing is drawn for programs."""
-    out = console(error=True)
     if is_plain() or not sys.stderr.isatty():
         yield
         return
-    status = out.status(f"{label} …")
+    status = console(error=True).status(f"{label} …")
     timer = Timer(SPINNER_AFTER, status.start)
     timer.start()
     try:

@@ -28,7 +28,7 @@ DECIDABLE = tuple(name for name, sort in inbox.SORTS.items() if sort.bulk)  # ap
 NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
 Answer = tuple[Item, Choice, Given]
-Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
+Sorts = Annotated[Words, Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
 
 
 def review_command(*, sorts: Sorts = ()) -> Result:
@@ -80,7 +80,7 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     return shown, page("disputes", shown)
 
 
-def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
+def merge_command(memory: Memory, ids: Words, *, text: str = "", dry_run: bool = False) -> Result:
     proposal = proposal_of(memory, ids)
     if dry_run:
         return proposal, page("proposal", proposal)
@@ -110,11 +110,9 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item], uncompared: int) -> Result:
-    def words(item: Item) -> dict[str, str]:
-        return {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}
-
+    own = {"choices": lambda item: {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}}
     shape = "sort, id=record.id, why, others?=others|list, text?, author?, choices=.|choices, record"
-    value = [mapped(shape, item, None, Terms(filters={"choices": words})) for item in items]
+    value = [mapped(shape, item, None, Terms(filters=own)) for item in items]
     return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
 
 

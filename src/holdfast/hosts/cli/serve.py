@@ -3,20 +3,20 @@
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast.hosts.cli.command import Printed, Result, opened, settings, wants_json
-from holdfast.model.errors import Invalid
+from holdfast.hosts.cli.command import Printed, Result, Words, opened, settings, wants_json
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.stream import Item
 
 DEFAULT_PORT, TEAM_PORT = 4653, 4654
-Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--surface")]
+Surfaces = Annotated[Words, Asked("Which tools to offer.", flag="--surface")]
 
 
 def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = DEFAULT_PORT) -> None:
@@ -40,12 +40,13 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
         # The token itself stays out of the terminal's history: the shell inserts it.
         kept = {"default": f"$(cat '{folder.absolute() / TOKEN_FILE}')", "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN"}
         header = f"Authorization: Bearer {kept.get(current.sources['http_token'], 'YOUR_HTTP_TOKEN')}"
-
-        def announce(url: str) -> None:
-            click.echo(f"Holdfast serves MCP at {url}. To add it to Claude Code:", err=True)
-            click.echo(f'claude mcp add --transport http holdfast {url} --header "{header}"', err=True)
-
+        announce = partial(_announce, "MCP", header)
         main(server, token=current.config.http_token or kept_token(folder), port=port, announce=announce)
+
+
+def _announce(what: str, header: str, url: str) -> None:
+    click.echo(f"Holdfast serves {what} at {url}. To add it to Claude Code:", err=True)
+    click.echo(f'claude mcp add --transport http holdfast {url} --header "{header}"', err=True)
 
 
 def run_command(
@@ -62,13 +63,10 @@ def run_command(
     with needing("http,postgres"):
         from holdfast.hosts.server.app import Limits, serve
 
-    def announce(url: str) -> None:
-        click.echo(f"Holdfast serves a team at {url}/mcp. To add it to Claude Code:", err=True)
-        header = '--header "Authorization: Bearer $HOLDFAST_KEY" --header "Holdfast-Project: github.com/acme/shop"'
-        click.echo(f"claude mcp add --transport http holdfast {url}/mcp {header}", err=True)
-
+    header = 'Authorization: Bearer $HOLDFAST_KEY" --header "Holdfast-Project: github.com/acme/shop'
     limits = Limits(rate=max(rate, 0.001), burst=max(burst, 1), largest=largest)
-    serve(settings(), names, host=host, port=port, limits=limits, announce=announce)
+    announce = partial(_announce, "a team", header)
+    serve(settings(), names, host=host, port=port, limits=limits, announce=lambda url: announce(f"{url}/mcp"))
 
 
 def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
@@ -90,21 +88,19 @@ def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
 
 def watch_command(
     *,
-    project: str | None = None,
+    project: str = "",
     everywhere: bool = False,
-    whats: tuple[str, ...] = (),
+    whats: Words = (),
     session: str = "",
     last: int = 10,
     once: bool = False,
 ) -> Printed:
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.verbs.records.project import project_called
-    from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
+    from holdfast.verbs.upkeep.stream import Wanted, newer, older
 
-    if unknown := [what for what in whats if what not in WHATS]:
-        raise Invalid(f"There is no {unknown[0]!r} in the stream.", hint=f"Use one of {', '.join(WHATS)}.")
     with opened() as memory:
-        where = None if everywhere else project_called(memory, project or "")
+        where = None if everywhere else project_called(memory, project)
         wanted = Wanted(project=where, whats=whats, session=session)
         place = look(memory)
         for item in reversed(older(memory, wanted, limit=last).items) if last else ():

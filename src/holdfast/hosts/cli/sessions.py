@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from holdfast.hosts.cli.command import Result
+from holdfast.hosts.cli.command import Result, Words
 from holdfast.hosts.cli.memories import refusal_of
 from holdfast.hosts.cli.render import PERSON, page, wrapped
 from holdfast.hosts.cli.values import json_in, text_in
@@ -42,7 +42,7 @@ def close_command(
     autonomous: bool = False,
     retroactive: bool = False,
     payload: Path | None = None,
-    answers: tuple[str, ...] = (),
+    answers: Words = (),
 ) -> Result:
     content = json_in(payload, LONGEST_PAYLOAD) if payload else {}
     if not isinstance(content, dict):
@@ -82,7 +82,7 @@ def transcript_show_command(memory: Memory, id: str) -> Result:
 
 def brief_command(
     memory: Memory,
-    plan: tuple[str, ...] = (),
+    plan: Words = (),
     *,
     form: Literal["compact", "gate", "full"] = "compact",
     budget: int | None = None,
@@ -108,7 +108,7 @@ def brief_command(
 def judge_command(
     memory: Memory,
     verdict: Annotated[str, Asked("", choices=VERDICTS)],
-    ids: tuple[str, ...] = (),
+    ids: Words = (),
     *,
     evidence: str = "",
     session: str | None = None,
@@ -122,9 +122,7 @@ def judge_command(
     return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
-def thread_open_command(
-    memory: Memory, text: tuple[str, ...], *, issues: tuple[str, ...] = (), force: bool = False
-) -> Result:
+def thread_open_command(memory: Memory, text: Words, *, issues: Words = (), force: bool = False) -> Result:
     outcome = threads.open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, threads.Opened | threads.Known):
         return refusal_of(outcome)

@@ -15,9 +15,9 @@ import click
 from rich.text import Text
 
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
-from holdfast.hosts.cli.command import Printed, settings, wants_json
+from holdfast.hosts.cli.command import Printed, Words, settings, wants_json
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import console, page, print_json, say
+from holdfast.hosts.cli.render import console, json_text, page, say
 from holdfast.hosts.hooks.places import checkout_root
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
@@ -67,9 +67,9 @@ def look_around(level: Level = "user") -> Here:
 class Typed:
     """What may be typed: what to set up, and whether to ask, only preview, or print JSON."""
 
-    names: tuple[str, ...] = ()
+    names: Words = ()
     project: bool = False
-    surfaces: Annotated[tuple[str, ...], Asked("", choices=(*SURFACES, *WITHOUT_TOOLS))] = ()
+    surfaces: Annotated[Words, Asked("", choices=(*SURFACES, *WITHOUT_TOOLS))] = ()
     no_hooks: bool = False
     approve: bool | None = None
     instructions: bool = False
@@ -143,7 +143,7 @@ def init_command(**typed: Annotated[Any, Fields(Typed, INIT)]) -> Printed:
 
 
 def switch_command(
-    systems: Annotated[tuple[str, ...], Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
+    systems: Annotated[Words, Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
     **typed: Annotated[Any, Fields(Typed, f"no_import {SHOWN}")],
 ) -> Printed:
     asked = Typed(**typed)
@@ -153,7 +153,7 @@ def switch_command(
     if found:
         _switch(found, machine, asked)
     elif wants_json():
-        print_json({"done": False, "found": []})
+        print(json_text({"done": False, "found": []}))
     else:
         titles = ", ".join(system.title for system in SYSTEMS if not systems or system.name in systems)
         say(f"Nothing of {titles} was found here. `holdfast init` sets up Holdfast.")
@@ -308,9 +308,8 @@ def _conclude(plan: Sequence[Planned], *, done: bool, **more: object) -> None:
     left = [{"path": str(skipped.path), "why": skipped.why} for change in plan for skipped in change.left_alone]
     if wants_json():
         counts = Counter(entry for one in plan for entry in one.entries)
-        names = ("client", "how", "entry", "count")
-        entries = [dict(zip(names, (*entry, count), strict=True)) for entry, count in counts.items()]
-        print_json({"done": done, "changed": changed, "entries": entries, "left_alone": left, **more})
+        entries = [{"client": one, "how": how, "entry": noun, "count": n} for (one, how, noun), n in counts.items()]
+        print(json_text({"done": done, "changed": changed, "entries": entries, "left_alone": left, **more}))
     elif changed:
         count = counted(len(changed), "file")
         say(f"{count} changed." if done else f"{count} would change; nothing was written.")

@@ -1,14 +1,14 @@
-"""Commands that report: what works, what is stored and set, who may use a server, and `holdfast stats`."""
+"""Commands that report: what works, what is stored and set, and `holdfast stats`."""
 
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import keep_settings, printable, user_file
-from holdfast.hosts.cli.command import Result, opened, present, settings
-from holdfast.hosts.cli.render import page, say, working
-from holdfast.model.config import Config, meanings
+from holdfast.hosts.cli.command import Result, Words, opened, present, settings
+from holdfast.hosts.cli.render import page, working
+from holdfast.model.config import meanings
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.query import Query
 from holdfast.model.request import Fields
@@ -19,10 +19,12 @@ from holdfast.verbs.records.read import recent_lessons
 from holdfast.verbs.search.graph import traverse
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.upkeep import access
 from holdfast.verbs.upkeep.doctor import Check, examine, status
 from holdfast.verbs.upkeep.health import health
 
+Lens = Literal["summary", "reflections", "scars", "blind-spots", "wordings"]
+Kinds = Annotated[Words, Fields(Query, "kinds")]
+View = Literal["connected_to", "produced_by", "provenance", "stats"]  # of the graph
 BROKEN = 5  # the exit code if something does not work
 
 
@@ -56,7 +58,7 @@ def doctor_command() -> Result:
     raise problem
 
 
-def config_command(words: tuple[str, ...] = ()) -> Result:
+def config_command(words: Words = ()) -> Result:
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
     if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
@@ -67,30 +69,13 @@ def config_command(words: tuple[str, ...] = ()) -> Result:
     current, said = settings(), meanings()
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
-    asked = [spec.name for spec in fields(Config) if not named or spec.name == named[0]]
     values = {
         name: {"value": printable(name, getattr(current.config, name)), "source": current.sources[name]}
-        for name in asked
+        for name in named or current.sources
     }
     shown = [{"name": name, "help": said[name], **one} for name, one in values.items()]
     how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
     return values, page("config", shown, how=how)
-
-
-def user_list_command(memory: Memory) -> list[dict[str, Any]]:
-    names = ("name", "created_at", "keys")
-    return [dict(zip(names, user, strict=True)) for user in access.list_users(memory)]
-
-
-def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
-    keys, now = access.list_keys(memory, user), memory.clock.now()
-    known = [{name: value for name, value in asdict(key).items() if name != "hash"} for key in keys]
-    return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
-
-
-def revoke_command(memory: Memory, id: str) -> None:
-    key = access.revoke(memory, id)
-    say(f"Revoked {key.id} of {key.owner}.")
 
 
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:
@@ -99,13 +84,7 @@ def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result
     return report, page("health", first, left=max(0, len(report.queue) - limit))
 
 
-def analyze_command(
-    memory: Memory,
-    lens: Literal["summary", "reflections", "scars", "blind-spots", "wordings"] = "summary",
-    *,
-    days: int = 30,
-    agent: str = "",
-) -> Result:
+def analyze_command(memory: Memory, lens: Lens = "summary", *, days: int = 30, agent: str = "") -> Result:
     match lens:
         case "reflections":
             return (replies := reflections(memory, days=days, agent=agent)), page("replies", replies)
@@ -125,25 +104,14 @@ def analyze_command(
 
 
 def learnings_command(
-    memory: Memory,
-    *,
-    severity: str = "",
-    days: int | None = None,
-    limit: int = 20,
-    **asked: Annotated[tuple[str, ...], Fields(Query, "kinds")],
+    memory: Memory, *, severity: str = "", days: int | None = None, limit: int = 20, **asked: Kinds
 ) -> Result:
     own = recent_lessons(memory, kinds=asked["kinds"], severity=severity, days=days or 0, limit=limit)
     return own, page("records", own, nothing="No learnings or decisions yet.")
 
 
 def graph_command(
-    memory: Memory,
-    node: str = "",
-    *,
-    lens: Literal["connected_to", "produced_by", "provenance", "stats"] = "connected_to",
-    predicate: str = "",
-    depth: int = 3,
-    limit: int = 50,
+    memory: Memory, node: str = "", *, lens: View = "connected_to", predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Report:
     return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 

@@ -17,7 +17,7 @@ import click
 from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
 from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
 from holdfast.compose.team import grant, move_store
-from holdfast.hosts.cli.command import Result, insist, opened, settings, wants_json
+from holdfast.hosts.cli.command import FOUND, Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
@@ -39,7 +39,6 @@ from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, EXAMPLES = 10, 5  # rows of a list, and examples for each reason
-FOUND = 1  # the exit code of a check that found something
 Replica = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 _EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
 
@@ -242,7 +241,7 @@ def import_command(
     from_: Annotated[str | None, Asked("", choices=tuple(adapters.IMPORTERS))] = None,
     dry_run: bool = False,
     project: str | None = None,
-    pairs: tuple[str, ...] = (),
+    pairs: Words = (),
     quarantine: bool = False,
 ) -> Result:
     quarantine_as = f"import of {path.name}" if quarantine else ""
@@ -250,12 +249,7 @@ def import_command(
         if dry_run or project or pairs:
             hint = "An export contains the project of each memory."
             raise Invalid("--dry-run, --project and --map need --from.", hint=hint)
-        before = memory.store.last_seq()
-        with _lines(path) as lines, progress("importing", None) as moved:
-            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
-        if fresh := memory.store.last_seq() - before:
-            return taken, f"{counted(fresh, 'event')} imported; {counted(taken['records'], 'memory')} new or changed."
-        return taken, f"Nothing new: {counted(taken['events'], 'event')} read, and all were here already."
+        return _import_export(memory, path, quarantine_as)
     take = partial(import_items, memory, from_, project=identity_of(memory, project) if project else "")
     mapped = {}
     for old, sign, new in (pair.partition("=") for pair in pairs):
@@ -299,14 +293,18 @@ def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
     return homes
 
 
-@contextmanager
-def _lines(path: Path) -> Iterator[Iterator[str]]:
+def _import_export(memory: Memory, path: Path, quarantine_as: str) -> Result:
+    before = memory.store.last_seq()
     try:
-        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file:
-            yield (line.decode(errors="surrogateescape") for line in lines_in(file))
+        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file, progress("importing", None) as moved:
+            lines = (line.decode(errors="surrogateescape") for line in lines_in(file))
+            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
     except OSError as problem:
         hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem
+    if fresh := memory.store.last_seq() - before:
+        return taken, f"{counted(fresh, 'event')} imported; {counted(taken['records'], 'memory')} new or changed."
+    return taken, f"Nothing new: {counted(taken['events'], 'event')} read, and all were here already."
 
 
 def sync_command(

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 OFFERED = 50  # most words to offer
 LONGEST_STDIN = 1_000_000
-Offers = Callable[[click.Context], Iterable[tuple[str, str | None]]]
+Offers = Iterable[tuple[str, str | None]]
 
 
 class Offering(click.types.StringParamType):
     """A text argument with completions; invalid values are left to the verb that uses them."""
 
-    def __init__(self, name: str, offers: Offers | None = None) -> None:
+    def __init__(self, name: str, offers: Callable[[click.Context], Offers]) -> None:
         self.name, self.offers = name, offers
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
@@ -35,57 +36,48 @@ class Offering(click.types.StringParamType):
         from click.shell_completion import CompletionItem  # only needed for completion
 
         del param
-        offers = self.offers(ctx) if self.offers else ()
-        begun = ((word, meaning) for word, meaning in offers if word.lower().startswith(incomplete.lower()))
-        return [CompletionItem(word, help=meaning) for word, meaning in islice(begun, OFFERED)]
+        begun = ((word, said) for word, said in self.offers(ctx) if word.lower().startswith(incomplete.lower()))
+        return [CompletionItem(word, help=said) for word, said in islice(begun, OFFERED)]
 
 
-class Date(Offering):
-    """A date or time: 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w)."""
+def date(text: str) -> str:
+    """Return the instant meant by a date or time: 2026-11-15, 2026-11, today, yesterday, monday, last week, 12h, 7d or 2w (ago)."""
+    from holdfast.model.ids import moment_of
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the instant meant."""
-        from holdfast.model.ids import moment_of
-
-        return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
+    return moment_of(text, datetime.now(UTC).isoformat())
 
 
-def _stored(what: str) -> Offers:
+def _stored(what: str, ctx: click.Context) -> Offers:
     """Return the latest memories of this project with their titles, or its scopes; completion creates no store and prints no error."""
+    from holdfast.compose import open_memory
+    from holdfast.compose.settings import load_settings, store_folder
+    from holdfast.model.files import FILE
+    from holdfast.model.ids import short
+    from holdfast.model.query import Query
+    from holdfast.verbs.records.read import browse, list_scopes
 
-    def offers(ctx: click.Context) -> Iterable[tuple[str, str | None]]:
-        from holdfast.compose import open_memory
-        from holdfast.compose.settings import load_settings, store_folder
-        from holdfast.model.files import FILE
-        from holdfast.model.ids import short
-        from holdfast.model.query import Query
-        from holdfast.verbs.records.read import browse, list_scopes
-
-        try:
-            current = load_settings(flags={"home": ctx.find_root().params.get("home")})
-            if not current.config.database and not (store_folder(current.config, Path.cwd()) / FILE).exists():
-                return ()
-            with open_memory(current) as memory:
-                if what == "scope":
-                    return dict.fromkeys(list_scopes(memory)).items()
-                listed = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
-                return [(short(entry.record.id), entry.record.title) for entry in listed.entries]
-        except HoldfastError:
+    try:
+        current = load_settings(flags={"home": ctx.find_root().params.get("home")})
+        if not current.config.database and not (store_folder(current.config, Path.cwd()) / FILE).exists():
             return ()
+        with open_memory(current) as memory:
+            if what == "scope":
+                return dict.fromkeys(list_scopes(memory)).items()
+            listed = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
+            return [(short(entry.record.id), entry.record.title) for entry in listed.entries]
+    except HoldfastError:
+        return ()
 
-    return offers
 
-
-DATE = Date("date")
 FORMS: dict[str, Any] = {
-    "memory": Offering("id", _stored("id")),
+    "memory": Offering("id", partial(_stored, "id")),
     "kind": Offering("kind", lambda _: dict.fromkeys(import_module("holdfast.model.kinds").KINDS).items()),
-    "scope": Offering("scope", _stored("scope")),
+    "scope": Offering("scope", partial(_stored, "scope")),
     "relation": Offering("relation", lambda _: dict.fromkeys(import_module("holdfast.model.record").RELATIONS).items()),
     "client": Offering(
         "name", lambda _: ((one.name, one.title) for one in import_module("holdfast.hosts.setup.clients").CLIENTS)
     ),
-    "date": DATE,
+    "date": date,
     "path": click.Path(path_type=Path, allow_dash=True),
     "file": click.Path(dir_okay=False, path_type=Path),
     "existing": click.Path(exists=True, path_type=Path),
@@ -155,7 +147,7 @@ def from_top(memory: "Memory", anchors: tuple[str, ...]) -> tuple[str, ...]:
 
 def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
     """Parse NAME=VALUE pairs; values may be JSON, and a repeated name or a list field makes a list."""
-    from holdfast.model.foreign_json import parse_json
+    from holdfast.model.foreign_json import json_or_none
     from holdfast.model.kinds import KINDS
 
     lists = {spec.name for spec in KINDS[kind].fields if spec.type == "list"} if kind in KINDS else set()
@@ -164,11 +156,8 @@ def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
         name, sign, text = pair.partition("=")
         if not sign:
             raise Invalid(f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file".')
-        try:
-            value = parse_json(text)
-        except ValueError:
-            value = text
-        value = value if isinstance(value, list | dict | bool | int | float) else text
+        parsed = json_or_none(text)
+        value = parsed if isinstance(parsed, list | dict | bool | int | float) else text
         if name in fields:
             before = fields[name] if isinstance(fields[name], list) else [fields[name]]
             value = [*before, *(value if isinstance(value, list) else [value])]

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import Counter
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -16,21 +15,20 @@ import click
 from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
-from holdfast.hosts.cli.command import Result, Words, opened, settings, wants_json
-from holdfast.hosts.cli.render import page, working
+from holdfast.hosts.cli.command import FOUND, Result, Words, opened, settings, wants_json
+from holdfast.hosts.cli.render import json_text, page, working
 from holdfast.hosts.cli.values import from_top
-from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
-from holdfast.model.fence import escaped, visible
+from holdfast.model.fence import visible
 from holdfast.model.files import FILE
 from holdfast.model.ids import short
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.truth.verify import Falsified, check_all, check_change, place_of, verify
 
-FOUND = 1  # the exit code of a check that found something
 RULE = "memory-untrue"
 REMEDY = "Revise, verify or forget the memory in the same change."
+Form = Literal["text", "json", "github", "sarif", "junit", "gitlab"]
 BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
 
 
@@ -44,19 +42,10 @@ def verify_command(
         return {"status": "verified", "record": record}, f"{short(record.id)} verified: {record.title}"
     checked = check_all(memory)
     outdated = any(item["action"] in ("forget", "revise") for item in checked)
-    states = dict(Counter(item["freshness"].state for item in checked).most_common())
-    width = max((len(short(item["record"].id)) for item in checked), default=0)
-    shown = page("verified", checked, states=states, quiet=quiet, width=width)
-    return checked, shown, FOUND if outdated else 0
+    return checked, page("verified", checked, quiet=quiet), FOUND if outdated else 0
 
 
-def check_command(
-    *,
-    base: str = "",
-    all_: bool = False,
-    format_: Literal["text", "json", "github", "sarif", "junit", "gitlab"] = "text",
-    output: Path | None = None,
-) -> Result:
+def check_command(*, base: str = "", all_: bool = False, format_: Form = "text", output: Path | None = None) -> Result:
     form, base = "json" if wants_json() else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
@@ -112,10 +101,6 @@ def _summary(change: Report, base: str) -> str:
     return f"The changes since {base} make {broken} untrue ({checked})."
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
 def _data(text: str) -> str:
     """Escape a text for a workflow command of GitHub."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
@@ -124,7 +109,7 @@ def _data(text: str) -> str:
 def report(form: str, change: Report, base: str) -> str:
     """Return what a check found in the form that a CI system reads: a template of the folder `reports`."""
     if form == "json":
-        return escaped(_json(plain(change["broken"])))
+        return json_text(change["broken"])
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -145,7 +130,6 @@ def report(form: str, change: Report, base: str) -> str:
         "attribute": lambda text: Markup(quoteattr(visible(text))),  # noqa: S704  it is escaped
         "data": _data,
         "fingerprint": fingerprint,
-        "json": _json,
         "message": message,
         "quoted": quote,
         "short": short,
@@ -154,14 +138,7 @@ def report(form: str, change: Report, base: str) -> str:
     }
     places = [(item, *place_of(item)) for item in change["broken"]]
     records = {record.id: record for record in (*change["checked"], *(item.record for item in change["broken"]))}
-    named: Report = {
-        "change": change,
-        "base": base,
-        "summary": _summary(change, base),
-        "version": __version__,
-        "rule": RULE,
-    }
-    failed = {item.record.id: (item, file, line) for item, file, line in places}
-    named |= {"remedy": REMEDY, "places": places, "failed": failed, "records": list(records.values())}
-    text = templates.get_template(f"{form}.jinja").render(named)
-    return _json(json.loads(text)) if form in ("sarif", "gitlab") else text
+    shown: Report = {"version": __version__, "rule": RULE, "remedy": REMEDY, "summary": _summary(change, base)}
+    shown |= {"failed": {place[0].record.id: place for place in places}, "records": list(records.values())}
+    text = templates.get_template(f"{form}.jinja").render(shown, change=change, base=base, places=places)
+    return json_text(json.loads(text)) if form in ("sarif", "gitlab") else text

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.loopback import HOST, Latest, admit, is_bearer, listening, names_at, port_of, serve
+from holdfast.hosts.loopback import HOST, Latest, admit, is_bearer, listening, names_at, serve
 from holdfast.hosts.mcp import protocol
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.access import NO_ACCESS, Access, asking
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 def main(server: protocol.Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the URL once it can be reached."""
     with listening(port) as listener:
-        bound = port_of(listener)
+        bound = listener.getsockname()[1]
         serve(app(server, token=token, port=bound), listener, announce=lambda: announce(f"http://{HOST}:{bound}{PATH}"))
 
 

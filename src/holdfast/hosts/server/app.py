@@ -359,12 +359,12 @@ def serve(
         with suppress(ValueError):
             is_local = ipaddress.ip_address(host).is_loopback
         # Before there is a key no one could log in, so it is a mistake.
-        if not is_local and not any(working for _, _, working in list_users(members.owner)):
+        if not is_local and not any(user["keys"] for user in list_users(members.owner)):
             hint = "`holdfast server user add NAME`, then `holdfast server key add NAME --project P`."
             raise Invalid(f"{host} can be reached from other machines, and there is no key yet.", hint=hint)
         with loopback.listening(port, host) as listener:
             made = app(server_of(surfaces, settings), members, limits, Site(members, settings))
-            url = f"http://{f'[{host}]' if ':' in host else host}:{loopback.port_of(listener)}"
+            url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             options = {"seconds": FINISHING_SECONDS, "timeout_keep_alive": KEPT_SECONDS}
             loopback.serve(made, listener, announce=lambda: announce(url), **options)
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from holdfast.hosts.setup import edits, jsontext, tomltext
+from holdfast.hosts.setup import edits, jsontext
 from holdfast.hosts.setup.clients import Choices, Wanted
 from holdfast.hosts.setup.machine import check_writable, mark_of, missing_folders, remove_file, replace_file, text_of
 from holdfast.model.errors import InvalidFile, StoreError
@@ -158,21 +158,16 @@ def diff_of(one: Planned) -> str:
 
 def snippet(wanted: Iterable[edits.Edit]) -> str:
     """Return edits as a user would insert them by hand, without approvals."""
-    pieces, joined = list[str](), dict[str, Any]()
+    pieces = {"json": "", "toml": ""}
     for edit in wanted:
         match edit:
-            case edits.Entry(form="toml", path=path, value=value):
-                pieces.append(tomltext.table_text(path, value).rstrip("\n"))
-            case edits.Entry(path=path, value=value) | edits.Element(path=path, value=value):
-                inner = joined
-                for step in path[:-1]:
-                    inner = inner.setdefault(step, {})
-                inner[path[-1]] = value if isinstance(edit, edits.Entry) else [*inner.get(path[-1], []), value]
-            case edits.Block(value=text) | edits.Whole(value=text):
-                pieces.append(text.rstrip("\n"))
+            case edits.Entry(form=form) | edits.Element(form=form):
+                pieces[form] = edits.placing(pieces[form], edit)[1]()
+            case edits.Block(form=form, value=text) | edits.Whole(form=form, value=text):
+                pieces[form] = text
             case edits.Removed(noun=noun):
-                pieces.append(f"Remove the {noun}.")
-    return "\n\n".join([*([json.dumps(joined, indent=2, ensure_ascii=False)] if joined else []), *pieces])
+                pieces[noun] = f"Remove the {noun}."
+    return "\n\n".join(piece.rstrip("\n") for piece in pieces.values() if piece)
 
 
 def _plan(path: Path, work: Work, within: Path | None, by_hand: str, manifest: Manifest) -> Planned:

@@ -15,6 +15,7 @@ from holdfast.hosts.setup.machine import Installation, Level, Machine, text_of
 from holdfast.model.config import preset_of
 from holdfast.model.errors import Invalid, InvalidFile
 from holdfast.model.files import read_regular
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import CLIENT_EVENTS
 
 HERE = Path(__file__).parent
@@ -29,6 +30,7 @@ class Part:
 
     user: Paths = ()
     project: Paths = ()
+    skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +49,14 @@ class Hooks(Part):
 
     events: Mapping[str, str]
     shape: Mapping[str, Any]  # with LINE for the command line, and SECONDS or MILLISECONDS for the time it may take
-    skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
     also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
 
-    def entries(self, made: Installation, client: str) -> dict[str, Any]:
-        """Write a hook for each event, by the client's name of it."""
-
-        def filled(part: Any, event: str) -> Any:
-            if isinstance(part, str):
-                numbers = {"SECONDS": SECONDS[event], "MILLISECONDS": 1000 * SECONDS[event]}
-                return numbers.get(part) or part.replace("LINE", made.hook_line(event, client))
-            if isinstance(part, Mapping):
-                return {key: filled(item, event) for key, item in part.items()}
-            return [filled(item, event) for item in part]
-
-        return {theirs: filled(self.shape, event) for event, theirs in self.events.items()}
+    def entries(self, made: Installation, client: str) -> Iterator[tuple[str, Any]]:
+        """Yield a hook for each event, with the client's name of it."""
+        for event, theirs in self.events.items():
+            seconds, line = SECONDS[event], json.dumps(made.hook_line(event, client))[1:-1]
+            shape = json.dumps(self.shape).replace('"SECONDS"', f"{seconds}").replace('"MILLISECONDS"', f"{seconds}000")
+            yield theirs, parse_json(shape.replace("LINE", line))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +165,7 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
     for client in choices.clients:
         for part, edit in _needs(client, choices, machine, made):
             if path := file_of(part, choices.level, machine):
-                skeleton = part.skeleton if isinstance(part, Hooks) else {}
-                yield Wanted(client=client.name, path=path, edit=edit, skeleton=skeleton, within=within)
+                yield Wanted(client=client.name, path=path, edit=edit, skeleton=part.skeleton, within=within)
 
 
 def _needs(client: Client, choices: Choices, machine: Machine, made: Installation) -> Iterator[tuple[Part, Edit]]:
@@ -187,7 +181,7 @@ def _needs(client: Client, choices: Choices, machine: Machine, made: Installatio
     yield client.server, server_edit(client, serving)
     if choices.wants_hooks(client.name) and not covered(client, level, machine, choices.names):
         if hooks:
-            for theirs, hook in hooks.entries(serving, client.name).items():
+            for theirs, hook in hooks.entries(serving, client.name):
                 yield hooks, Element(path=("hooks", theirs), value=hook, noun="hook")
         if client.plugin:
             yield client.plugin, Whole(value=opencode_plugin(serving), form="text", noun="plugin")
@@ -266,9 +260,7 @@ def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
 
 def has_plugin(client: Client, machine: Machine) -> bool:
     """True if our plugin is enabled in a client."""
-    if not client.plugins:
-        return False
-    states = _mapping(machine.path(client.plugins[0]), client.plugins[1:])
+    states = _mapping(machine.path(client.plugins[0]), client.plugins[1:]) if client.plugins else {}
     own = (state for name, state in states.items() if name.startswith(f"{NAME}@"))
     return any(state.get("enabled", True) if isinstance(state, dict) else state for state in own)
 

@@ -195,13 +195,8 @@ def _without_other(text: str, edit: Edit) -> str:
         return tomltext.without(text, path) if there is not MISSING else text
     if edit.form == "json":
         return jsontext.without(text, path) if there == value else text
-    for place, item in enumerate(there if isinstance(there, list) else ()):
-        if item == value:
-            return jsontext.without(text, (*path, place))
-        inner = item.get("hooks") if isinstance(item, Mapping) and isinstance(value, Mapping) else None
-        if isinstance(inner, list) and {**item, "hooks": value.get("hooks")} == value and value["hooks"][0] in inner:
-            return _without_hook(text, path, (place, "hooks", inner.index(value["hooks"][0])))
-    return text
+    spot = next((spot for spot, _, whole in hooks_in(there) if whole == value), None)
+    return text if spot is None else _without_hook(text, path, spot)
 
 
 def _block(edit: Edit) -> re.Pattern[str]:
@@ -229,13 +224,11 @@ def runs_holdfast(entry: Any) -> bool:
 
 def works_by_name(entry: Any, wanted: Any) -> bool:
     """True if a hand-written entry names a program on the search path that offers the same tools."""
-
-    def surfaces(words: list[str]) -> set[str]:
-        return {after for word, after in pairwise(words) if word == "--surface"} or {"core"}
-
     words = words_of(entry)
     by_name = bool(words) and PurePath(words[0]).name == words[0] and which(words[0]) is not None
-    return by_name and runs_holdfast(entry) and surfaces(words) == surfaces(words_of(wanted))
+    pairs = (pairwise(line) for line in (words, words_of(wanted)))
+    offered, needed = ({after for word, after in line if word == "--surface"} or {"core"} for line in pairs)
+    return by_name and runs_holdfast(entry) and offered == needed
 
 
 def command_line(hook: Any) -> list[str]:
@@ -247,23 +240,28 @@ def command_line(hook: Any) -> list[str]:
         return []  # unbalanced quotes: not written by us
 
 
+def hooks_in(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
+    """Yield the items of a list, and the hooks of those that are groups: its path inside the list, the hook, and it as the only one."""
+    for place, item in enumerate(listed if isinstance(listed, list) else ()):
+        yield (place,), item, item
+        inner = item.get("hooks") if isinstance(item, Mapping) else None
+        for spot, hook in enumerate(inner if isinstance(inner, list) else ()):
+            yield (place, "hooks", spot), hook, {**item, "hooks": [hook]}
+
+
 def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
     """Yield the hooks in a list, flat or in groups, that run our hook file exactly as we write it; each with its path inside the list."""
-    for place, item in enumerate(listed if isinstance(listed, list) else []):
-        inner = item.get("hooks") if isinstance(item, Mapping) else None
-        grouped = [((place, "hooks", spot), hook) for spot, hook in enumerate(inner if isinstance(inner, list) else [])]
-        for path, hook in [((place,), item), *grouped]:
-            words = command_line(hook)
-            if len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS:
-                yield path, hook
+    for path, hook, _ in hooks_in(listed):
+        words = command_line(hook)
+        if len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS:
+            yield path, hook
 
 
 def agrees(current: Any, wanted: Any, vital: Container[str] | None = VITAL) -> bool:
     """True if an entry has the wanted values in everything that makes it work."""
     if not isinstance(current, Mapping) or not isinstance(wanted, Mapping):
         return bool(current == wanted)
-    pairs = [(current.get(key), item) for key, item in wanted.items() if vital is None or key in vital]
-    return all(agrees(there, item, None) for there, item in pairs)
+    return all(agrees(current.get(key), item, None) for key, item in wanted.items() if vital is None or key in vital)
 
 
 def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,38 +7,33 @@ from typing import Any, NamedTuple
 from holdfast.model.errors import InvalidFile
 from holdfast.model.foreign_json import DEEPEST, TooDeep, parse_json
 
-Step = str | int
+Step = str | int | None  # the name of a member, the number of an element; None: a new element
 MISSING = object()
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = "\ufeff \t\r\n"
 _CLOSING = {"{": "}", "[": "]"}
 
 
 class Node(NamedTuple):
-    """A value, its position in the text, and its members or elements."""
+    """A value and its position in the text; as a member or element also its key, where that begins, and the comma after it, if any."""
 
     value: Any
     start: int
     end: int
-    slots: tuple["Slot", ...] = ()
+    inner: tuple["Node", ...] = ()
+    key: Step = ""
+    begin: int = 0
+    comma: int | None = None
 
-    def slot(self, step: Step) -> "Slot | None":
+    def at(self, step: Step) -> "Node | None":
         """Return a member by its name, or an element by its number."""
-        return next((slot for slot in reversed(self.slots) if slot.key == step), None)
-
-
-class Slot(NamedTuple):
-    """A member (from its key on) or an element of a node, and the position of the comma after it, if any."""
-
-    key: Step
-    start: int
-    node: Node
-    comma: int | None
+        return next((node for node in reversed(self.inner) if node.key == step), None)
 
 
 def value_of(text: str) -> Any:
     """Parse a text that may have comments and trailing commas; an empty one is an empty object."""
     try:
-        return parse_json(text.removeprefix("\ufeff")) if _has_content(text) else {}
+        return parse_json(text.removeprefix("\ufeff")) if text.strip(_SPACE) else {}
     except TooDeep as problem:
         raise InvalidFile(f"It cannot be edited: {problem}.") from problem
     except ValueError:
@@ -47,7 +42,11 @@ def value_of(text: str) -> Any:
 
 def value_at(text: str, path: tuple[Step, ...]) -> Any:
     """Return the value at a path, or MISSING."""
-    value = value_of(text)
+    return inside(value_of(text), path)
+
+
+def inside(value: Any, path: tuple[Step, ...]) -> Any:
+    """Return what is at a path in a value, or MISSING."""
     for step in path:
         try:
             value = value[step]
@@ -58,65 +57,48 @@ def value_at(text: str, path: tuple[Step, ...]) -> Any:
 
 def put(text: str, path: tuple[Step, ...], value: Any) -> str:
     """Set the value at a path, creating the objects on the way."""
-    if not _has_content(text):
-        return text + json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
+    text += "" if text.strip(_SPACE) else "{}\n"
     document = _Document(text)
     node = document.root
     for depth, step in enumerate(path):
-        slot = node.slot(step)
-        if slot is None and (not isinstance(node.value, dict) or isinstance(step, int)):
-            raise InvalidFile(f"{_spelled(path[:depth])} is not an object.")
-        if slot is None:
-            return document.with_slot(node, str(step), _nested(path[depth + 1 :], value))
-        node = slot.node
-    tight = "\n" not in text[node.start : node.end] and (bool(node.slots) or document.tight)
+        if (inner := node.at(step)) is None:
+            if isinstance(step, int) or not isinstance(node.value, list if step is None else dict):
+                what = "a list" if step is None else "an object"
+                raise InvalidFile(f"{'.'.join(map(str, path[:depth])) or 'The document'} is not {what}.")
+            for later in reversed(path[depth + 1 :]):
+                value = [value] if later is None else {later: value}
+            return document.with_inner(node, step, value)
+        node = inner
+    tight = "\n" not in text[node.start : node.end] and (bool(node.inner) or document.tight)
     return text[: node.start] + document.written(value, document.lead(node.start), tight=tight) + text[node.end :]
 
 
 def append(text: str, path: tuple[Step, ...], value: Any) -> str:
     """Append an element to the list at a path, creating the list if there is none."""
-    if value_at(text, path) is MISSING:
-        return put(text, path, [value])
-    document = _Document(text)
-    node = document.node_at(path)
-    if not isinstance(node.value, list):
-        raise InvalidFile(f"{_spelled(path)} is not a list.")
-    return document.with_slot(node, None, value)
+    return put(text, (*path, None), value)
 
 
 def without(text: str, path: tuple[Step, ...]) -> str:
     """Remove the value at a path, with its comma."""
-    parent = _Document(text).node_at(path[:-1])
-    slot = parent.slot(path[-1])
-    assert slot is not None, path
-    place = parent.slots.index(slot)
-    begin, end = len(text[: slot.start].rstrip()), slot.node.end
-    if slot.comma is not None:
-        end = slot.comma + 1
-        if place == 0 and len(parent.slots) > 1 and "\n" not in text[parent.start : slot.start]:
-            begin, end = slot.start, parent.slots[1].start
-    elif place > 0 and (comma := parent.slots[place - 1].comma) is not None:
+    parent = node = _Document(text).root
+    for step in path:
+        inner = node.at(step)
+        assert inner is not None, path
+        parent, node = node, inner
+    place = parent.inner.index(node)
+    begin, end = len(text[: node.begin].rstrip()), node.end
+    if node.comma is not None:
+        end = node.comma + 1
+        if place == 0 and len(parent.inner) > 1 and "\n" not in text[parent.start : node.begin]:
+            begin, end = node.begin, parent.inner[1].begin
+    elif place > 0 and (comma := parent.inner[place - 1].comma) is not None:
         text = text[:comma] + text[comma + 1 :]
         begin, end = begin - 1, end - 1
     left = text[:begin] + text[end:]
-    if len(parent.slots) > 1:
+    if len(parent.inner) > 1:
         return left
     close = parent.end - 1 - (end - begin)
     return left[: parent.start + 1] + left[close:] if not left[parent.start + 1 : close].strip() else left
-
-
-def _nested(path: tuple[Step, ...], value: Any) -> Any:
-    for step in reversed(path):
-        value = {step: value}
-    return value
-
-
-def _spelled(path: tuple[Step, ...]) -> str:
-    return ".".join(map(str, path)) or "The document"
-
-
-def _has_content(text: str) -> bool:
-    return bool(text.strip("\ufeff \t\r\n"))
 
 
 class _Document:
@@ -129,38 +111,28 @@ class _Document:
         if self.at != len(text):
             raise self._broken("something follows its end")
         self.newline = "\r\n" if "\r\n" in text else "\n"
-        self.tight = bool(root.slots) and "\n" not in text[root.start : root.end]  # all of it on one line
+        self.tight = bool(root.inner) and "\n" not in text[root.start : root.end]  # all of it on one line
         self.colon = ":" if self.tight and re.search(r'":[^\s]', text) else ": "
-        begins_line = bool(root.slots) and self._begins_line(root.slots[0].start)
-        self.unit = (self.lead(root.slots[0].start) if begins_line else "") or "  "
+        self.unit = self._indent(root) or "  "
 
-    def node_at(self, path: tuple[Step, ...]) -> Node:
-        node = self.root
-        for step in path:
-            slot = node.slot(step)
-            assert slot is not None, path
-            node = slot.node
-        return node
-
-    def with_slot(self, node: Node, key: str | None, value: Any) -> str:
+    def with_inner(self, node: Node, key: str | None, value: Any) -> str:
         """Return the text with a member or element appended, formatted like its neighbours."""
-        text, slots = self.text, node.slots
-        on_one_line = self.tight or (bool(slots) and "\n" not in text[node.start : node.end])
-        indent = self.lead(node.start) + self.unit
-        if slots and self._begins_line(slots[0].start):
-            indent = self.lead(slots[0].start)
+        text, inner = self.text, node.inner
+        on_one_line = self.tight or (bool(inner) and "\n" not in text[node.start : node.end])
+        if (indent := self._indent(node)) is None:
+            indent = self.lead(node.start) + self.unit
         name = "" if key is None else json.dumps(key, ensure_ascii=False) + self.colon
         piece = name + self.written(value, indent, tight=on_one_line)
         lead = "" if on_one_line else self.newline + indent
         until = len(text[: node.end - 1].rstrip())  # behind the last thing inside, comments included
-        if not slots:
+        if not inner:
             has_line = on_one_line or "\n" in text[until : node.end]
             tail = "" if has_line else self.newline + self.lead(node.start)
             return text[:until] + lead + piece + tail + text[until:]
         lead = lead or (" " if self.colon == ": " else "")
-        if slots[-1].comma is not None:
+        if inner[-1].comma is not None:
             return text[:until] + lead + piece + "," + text[until:]
-        end = slots[-1].node.end
+        end = inner[-1].end
         return text[:end] + "," + text[end:until] + lead + piece + text[until:]
 
     def written(self, value: Any, indent: str, *, tight: bool) -> str:
@@ -174,9 +146,10 @@ class _Document:
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _begins_line(self, at: int) -> bool:
-        line = self.text.rfind("\n", 0, at)
-        return line >= 0 and not self.text[line + 1 : at].strip(" \t")
+    def _indent(self, node: Node) -> str | None:
+        """Return the indentation of the first value in a node, if that begins a line."""
+        before = re.search(r"\n([ \t]*)\Z", self.text[: node.inner[0].begin]) if node.inner else None
+        return before and before[1]
 
     def _node(self, deeper: int) -> Node:
         opening, start = self._next(), self.at
@@ -184,27 +157,25 @@ class _Document:
             return Node(self._scalar(opening), start, self.at)
         if not deeper:
             raise self._broken(f"it is nested more than {DEEPEST} levels deep")
-        slots = list[Slot]()
+        inner = list[Node]()
         self.at += 1
         while (here := self._next()) != _CLOSING[opening]:
-            if slots and slots[-1].comma is None:
+            if inner and inner[-1].comma is None:
                 raise self._broken("a comma or an end is missing")
             begin = self.at
-            key = self._key(here) if opening == "{" else len(slots)
+            key: Step = len(inner)
+            if opening == "{":
+                key = self._scalar(here) if here == '"' else None
+                if not isinstance(key, str) or self._next() != ":":
+                    raise self._broken("a name and a colon are missing")
+                self.at += 1
             node = self._node(deeper - 1)
             comma = self.at if self._next() == "," else None
-            slots.append(Slot(key, begin, node, comma))
+            inner.append(node._replace(key=key, begin=begin, comma=comma))
             self.at += comma is not None
         self.at += 1
-        items = {slot.key: slot.node.value for slot in slots}
-        return Node(items if opening == "{" else [*items.values()], start, self.at, tuple(slots))
-
-    def _key(self, here: str) -> str:
-        key = self._scalar(here) if here == '"' else None
-        if not isinstance(key, str) or self._next() != ":":
-            raise self._broken("a name and a colon are missing")
-        self.at += 1
-        return key
+        items = {node.key: node.value for node in inner}
+        return Node(items if opening == "{" else [*items.values()], start, self.at, tuple(inner))
 
     def _scalar(self, here: str) -> Any:
         if not here:

@@ -108,17 +108,13 @@ def mark_of(text: str) -> str:
 
 def check_writable(path: Path, within: Path | None = None) -> None:
     """Raise InvalidFile unless a file can be replaced or created. Links are followed, but not out of `within` or to other users' files."""
-
-    def owner_of(path: Path) -> int:  # systems without owners have the same for all
-        return path.stat().st_uid if sys.platform != "win32" else 0
-
     real = _real(path)
     folder = next(folder for folder in real.parents if folder.exists())
     if within and not real.is_relative_to(_real(within)):
         raise InvalidFile(f"It leads out of the project, to {real}.")
-    own = os.geteuid() if sys.platform != "win32" else 0
-    if real != path.absolute() and owner_of(real if real.exists() else folder) != own:
-        raise InvalidFile(f"It is a link to {real}, which belongs to another user.")
+    if sys.platform != "win32" and real != path.absolute():  # Windows has no such owners
+        if (real if real.exists() else folder).stat().st_uid != os.geteuid():
+            raise InvalidFile(f"It is a link to {real}, which belongs to another user.")
     if not folder.is_dir() or not os.access(folder, os.W_OK) or real.is_dir():
         raise InvalidFile("It cannot be written.")
 

@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.compose.adapters import has_notes
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.clients import CLIENTS, Wanted
-from holdfast.hosts.setup.edits import HOOK, NAME, Form, Removed, command_line, words_of
+from holdfast.hosts.setup.edits import HOOK, NAME, Form, Removed, command_line, hooks_in, words_of
 from holdfast.hosts.setup.machine import Machine, text_of
 from holdfast.model.errors import InvalidFile
 from holdfast.model.files import read_regular
@@ -44,17 +44,16 @@ class Found:
     data: Path | None
 
 
-def others(machine: Machine) -> list[Found]:
-    """Return the other memory systems that are set up on a machine, or whose data is there for this project."""
-    every, found = list(_entries(machine)), list[Found]()
+def others(machine: Machine) -> Iterator[Found]:
+    """Yield the other memory systems that are set up on a machine, or whose data is there for this project."""
+    every = list(_entries(machine))
     for system in SYSTEMS:
         entries = tuple(want for name, want in every if name == system.name)
         data = next((path for template in system.data if (path := machine.path(template)).exists()), None)
         if not system.data and has_notes(machine.project):
             data = machine.project
         if entries or data:
-            found.append(Found(system=system, entries=entries, data=data))
-    return found
+            yield Found(system=system, entries=entries, data=data)
 
 
 def _entries(machine: Machine) -> Iterator[tuple[str, Wanted]]:
@@ -99,12 +98,8 @@ def _parts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[
             case _, dict() if key in SERVERS:
                 yield from (("server", (*here, name), words_of(entry), entry) for name, entry in item.items())
             case "hooks", dict():
-                listed = ((event, one) for event, each in item.items() if isinstance(each, list) for one in each)
-                for event, one in listed:
-                    inner = one.get("hooks") if isinstance(one, dict) else None
-                    alone = [(hook, {**one, "hooks": [hook]}) for hook in inner] if isinstance(inner, list) else None
-                    pairs = [(one, one)] if alone is None else alone  # of a group each hook by itself
-                    yield from (("hook", (*here, event), command_line(hook), whole) for hook, whole in pairs)
+                found = ((event, hook, whole) for event, each in item.items() for _, hook, whole in hooks_in(each))
+                yield from (("hook", (*here, event), command_line(hook), whole) for event, hook, whole in found)
             case "enabledPlugins", dict():
                 yield from (("plugin", (*here, name), [name], True) for name, state in item.items() if state is True)
             case "plugins", dict():  # of Codex

@@ -5,14 +5,17 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.hosts.setup.jsontext import MISSING
+from holdfast.hosts.setup.jsontext import MISSING, inside
 from holdfast.model.errors import InvalidFile
 
 if TYPE_CHECKING:
     from tomlkit.items import Item
 
 BOM = "\ufeff"
-_HEADER = re.compile(r"\s*\[")
+_EMPTY_LINE = re.compile(r"^[^\S\n]*\n\Z", re.MULTILINE)  # at the end
+_VALUES = re.compile(
+    r"\A.*^[^\S\n]*[^#\s][^\n]*\n?", re.MULTILINE | re.DOTALL
+)  # a table without the comments that belong to the next one
 
 
 def value_of(text: str) -> dict[str, Any]:
@@ -25,18 +28,18 @@ def value_of(text: str) -> dict[str, Any]:
 
 def value_at(text: str, path: tuple[str, ...]) -> Any:
     """Return the value at a path, or MISSING."""
-    value: Any = value_of(text)
-    for step in path:
-        value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
-    return value
+    return inside(value_of(text), path)
 
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
     """Add a table at the end, or set those of its keys that differ; or set one key. Other keys, comments and their order stay."""
+    import tomlkit
+
     keys = value if isinstance(value, Mapping) else {path[-1]: value}
     table = path if keys is value else path[:-1]
     if keys is value and value_at(text, path) is MISSING:
-        after = appended(text, table_text(path, value))
+        lines = (f"{tomlkit.key(key).as_string()} = {_item(item).as_string()}\n" for key, item in keys.items())
+        after = appended(text, f"[{tomlkit.key(path).as_string()}]\n{''.join(lines)}")
     else:
         after = _with_keys(text, table, keys)
     written = value_at(after, table)
@@ -57,31 +60,19 @@ def without(text: str, path: tuple[str, ...]) -> str:
 
     Tables by lines: tomlkit counts the comments before the next table as part of this one and would remove them too.
     """
-    before = value_of(text)
     if not isinstance(value_at(text, path), dict):
         return _with_keys(text, path[:-1], {path[-1]: MISSING})
-    lines = text.splitlines(keepends=True)
-    while value_at("".join(lines), path) is not MISSING:
-        begin, end = _span(lines, path)
-        if begin > 0 and not lines[begin - 1].strip():
-            begin -= 1
-        del lines[begin:end]
-    left = "".join(lines)
-    if _pruned(value_of(left), path) != _pruned(before, path):
+    name, left = r"\s*\.\s*".join(rf"[\"']?{re.escape(step)}[\"']?" for step in path), ""
+    for table in re.split(r"^(?=[ \t]*\[)", text, flags=re.MULTILINE):
+        if re.match(rf"\s*\[\s*{name}\s*[\].]", table):
+            left = _EMPTY_LINE.sub("", left) + _VALUES.sub("", table)
+        else:
+            left += table
+    if left == text:
+        raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
+    if _pruned(value_of(left), path) != _pruned(value_of(text), path) or value_at(left, path) is not MISSING:
         raise InvalidFile(f"[{'.'.join(path)}] cannot be removed line by line.")
     return left
-
-
-def table_text(path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Return a table as lines."""
-    import tomlkit
-
-    table = tomlkit.table()
-    for key, item in value.items():
-        table.add(key, _item(item))
-    for step in reversed(path[1:]):
-        table = tomlkit.table(is_super_table=True).add(step, table)
-    return tomlkit.document().add(path[0], table).as_string()
 
 
 def _with_keys(text: str, path: tuple[str, ...], keys: Mapping[str, Any]) -> str:
@@ -112,21 +103,6 @@ def _with_keys(text: str, path: tuple[str, ...], keys: Mapping[str, Any]) -> str
     return bom + document.as_string().replace("\n", newline)
 
 
-def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
-    """Return the first line of a table (or of one inside it) and the line after its last value."""
-    name = r"\s*\.\s*".join(rf"[\"']?{re.escape(step)}[\"']?" for step in path)
-    header = re.compile(rf"\s*\[\s*{name}\s*[\].]")
-    begin = next((at for at, line in enumerate(lines) if header.match(line)), None)
-    if begin is None:
-        raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
-    end = last = begin + 1
-    while end < len(lines) and not _HEADER.match(lines[end]):
-        end += 1
-        if lines[end - 1].strip() and not lines[end - 1].lstrip().startswith("#"):
-            last = end  # comments after the last value belong to what follows
-    return begin, last
-
-
 def _pruned(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     """Return a document without one table, and without the tables that only held it."""
     first, rest = path[0], path[1:]
@@ -146,5 +122,5 @@ def _item(value: Any) -> "Item":
         table = tomlkit.inline_table()
         table.update({key: _item(part) for key, part in value.items()})
         return table
-    item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    item: Item = tomlkit.item(value)
     return item

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Scope
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import Settings
-from holdfast.hosts.loopback import HOST, listening, port_of, serve
+from holdfast.hosts.loopback import HOST, listening, serve
 from holdfast.hosts.web import endpoints, render
 from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
@@ -55,7 +55,7 @@ def main(reload: Callable[[], Settings], *, token: str, port: int | None, announ
         memory = stack.enter_context(open_memory(reload()))
         if memory.embedder is not None:
             stack.enter_context(keeping_up(memory))
-        bound = port_of(listener)
+        bound = listener.getsockname()[1]
         app = make_app(memory, reload, keys=keys, port=bound)
         serve(app, listener, announce=lambda: announce(f"http://{HOST}:{bound}/?key={keys.link}"))
 

@@ -4,7 +4,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import get_args
 
@@ -13,7 +13,7 @@ from holdfast.engine.store import Store
 from holdfast.model.access import EVERYWHERE, Access, Key, Role
 from holdfast.model.errors import Conflict, Invalid, NotFound, Unreachable
 from holdfast.model.ids import days_before, days_between
-from holdfast.verbs.memory import Memory, check_choice
+from holdfast.verbs.memory import Memory, Report, check_choice
 
 PREFIX = "hf"
 LONGEST_NAME = 60
@@ -43,11 +43,11 @@ def add_user(memory: Memory, name: str) -> None:
         raise Conflict(f"The user {name} exists already.")
 
 
-def list_users(memory: Memory) -> list[tuple[str, str, int]]:
+def list_users(memory: Memory) -> list[Report]:
     """Return every user with the time they were added and the number of their valid keys."""
     now, every = memory.clock.now(), keys.every(_store(memory))
-    working = [key.owner for key in every if not why_not(key, now)]
-    return [(name, added, working.count(name)) for name, added in keys.users(memory.store).items()]
+    working, users = [key.owner for key in every if not why_not(key, now)], keys.users(memory.store).items()
+    return [{"name": name, "created_at": added, "keys": working.count(name)} for name, added in users]
 
 
 def remove_user(memory: Memory, name: str) -> None:
@@ -94,9 +94,11 @@ def revoke(memory: Memory, key_id: str) -> Key:
     return key
 
 
-def list_keys(memory: Memory, owner: str = "") -> list[Key]:
-    """Return the keys of a user, or all, oldest first."""
-    return keys.every(_store(memory), owner)
+def list_keys(memory: Memory, owner: str = "") -> list[Report]:
+    """Return the keys of a user, or all, oldest first, each with whether it works, and without its hash."""
+    now = memory.clock.now()
+    rows = [asdict(key) | {"state": why_not(key, now) or "works"} for key in keys.every(_store(memory), owner)]
+    return [{name: value for name, value in row.items() if name != "hash"} for row in rows]
 
 
 def find_key(memory: Memory, key_id: str) -> Key:

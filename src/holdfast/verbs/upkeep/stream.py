@@ -50,6 +50,10 @@ class Wanted:
     session: str = ""
     client: str = ""
 
+    def __post_init__(self) -> None:
+        if unknown := [what for what in self.whats if what not in WHATS]:
+            raise Invalid(f"There is no {unknown[0][:40]!r} in the stream.", hint=f"Use one of {', '.join(WHATS)}.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:

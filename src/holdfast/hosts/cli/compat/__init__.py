@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import Entry, opened, read
+from holdfast.hosts.cli.command import Entry, Words, opened, read
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 
@@ -27,7 +27,7 @@ NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.
 @click.argument("system", type=click.Choice(list(SYSTEMS)), metavar="SYSTEM")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND [OPTIONS]...")
 @click.pass_context
-def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> None:
+def compat_command(ctx: click.Context, system: str, words: Words) -> None:
     from holdfast.hosts.cli.main import Lazy
 
     root = ctx.find_root()
@@ -62,7 +62,7 @@ def passing(work: Callable[[tuple[str, ...]], None], name: str = "", **settings:
 def alias(entry: Entry) -> click.Command:
     """Return a command that runs one of ours with its options in our words."""
 
-    def pass_on(words: tuple[str, ...]) -> None:
+    def pass_on(words: Words) -> None:
         ours, unused = translated(entry, words)
         if unused:
             click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
@@ -94,9 +94,7 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
     return ours, unused
 
 
-def gitmem_init_command(
-    *, yes: bool = False, dry_run: bool = False, project: str | None = None, clients: tuple[str, ...] = ()
-) -> None:
+def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: str = "", clients: Words = ()) -> None:
     from holdfast.compose.settings import name_project
     from holdfast.hosts.cli.setup import look_around
     from holdfast.hosts.hooks.places import checkout_root

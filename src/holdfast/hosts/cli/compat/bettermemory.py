@@ -1,6 +1,5 @@
 """The commands of bettermemory."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import click
 
 from holdfast.compose.adapters import bettermemory_document
-from holdfast.hosts.cli.command import Printed, Result, wants_json
+from holdfast.hosts.cli.command import Printed, Result, Words, wants_json
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import page, print_json
+from holdfast.hosts.cli.render import json_text, page
 from holdfast.hosts.cli.setup import look_around
 from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS, file_of, instructions, stdio
@@ -63,7 +62,7 @@ def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_appli
 
 
 def export_command(
-    memory: Memory, *, output: Path | None = None, no_tombstones: bool = False, scopes: tuple[str, ...] = ()
+    memory: Memory, *, output: Path | None = None, no_tombstones: bool = False, scopes: Words = ()
 ) -> None:
     wanted = set(check_scopes(scopes))
     known = [record for record in records_of(memory) if record.kind in KNOWN]
@@ -77,14 +76,14 @@ def export_command(
     if not no_tombstones:
         document["tombstoned_memories"] = bettermemory_document(one for one in records if one.state == "retired")
     if output is None:
-        print_json(document)
+        print(json_text(document))
         return
-    output.write_text(json.dumps(document, ensure_ascii=False, indent=2), encoding="utf-8")
+    output.write_text(json_text(document), encoding="utf-8")
     output.chmod(0o600)
     click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
-def tombstones_list_command(memory: Memory, *, scopes: tuple[str, ...] = ()) -> Result:
+def tombstones_list_command(memory: Memory, *, scopes: Words = ()) -> Result:
     rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
     lines = [f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}" for row in rows]
     return rows, "\n".join(lines) or "No tombstones."
@@ -99,9 +98,7 @@ def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Resu
     return value, page("bettermemory_pruned", old, days, dry_run)
 
 
-def origin_command(
-    memory: Memory, *, repo: str | None = None, routes: tuple[str, ...] = (), dry_run: bool = False
-) -> None:
+def origin_command(memory: Memory, *, repo: str | None = None, routes: Words = (), dry_run: bool = False) -> None:
     def remote(url: str) -> str:
         if project := project_of_remote(url):
             return project
@@ -109,8 +106,7 @@ def origin_command(
 
     if wrong := [route for route in routes if "=" not in route]:
         raise Invalid(f"{wrong[0]!r} is not SCOPE=URL.")
-    split = [route.partition("=") for route in routes]
-    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split]
+    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in (route.partition("=") for route in routes)]
     pairs += [("", remote(repo))] if repo else []
     for scope, project in pairs:
         try:

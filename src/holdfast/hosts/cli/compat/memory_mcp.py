@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.hosts.cli.command import Inner, Result, opened
+from holdfast.hosts.cli.command import Inner, Result, Words, opened
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.values import LONGEST_STDIN
@@ -25,9 +25,9 @@ def memory_mcp_command() -> Result:
 def bootstrap_command(
     *,
     root: str = ".",
-    files: tuple[str, ...] = (),
+    files: Words = (),
     memory_type: str = "project",
-    tags: tuple[str, ...] = (),
+    tags: Words = (),
     promote: bool = True,
     quiet: bool = False,
 ) -> Inner:

@@ -13,14 +13,14 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
-from holdfast.model.errors import Ambiguous, Invalid, NotFound
+from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.ids import moment_of, short
 from holdfast.model.session import Session
 from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions.analyze import digest
 from holdfast.verbs.sessions.receipts import Delivery, deliveries_in
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Stream, Wanted, newer, older, place_of
+from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Stream, Wanted, newer, older, place_of
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
@@ -33,9 +33,6 @@ LANE = 24.0  # pixels
 def wanted_of(ask: Ask) -> Wanted:
     """Parse the filters of the stream."""
     whats, session = ask.texts("what"), ask.text("session")
-    for one in whats:
-        if one not in WHATS:
-            raise Invalid(f"There is no {one[:40]!r} in the stream.", hint=f"There are {', '.join(WHATS)}.")
     with suppress(NotFound):  # hooks may have reported one that never used the memory
         session = sessions.find_session(ask.memory, session).id if session else ""
     # A session belongs to one project, so the project need not be selected as well.
