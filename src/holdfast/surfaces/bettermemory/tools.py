@@ -3,7 +3,6 @@
 Every write has a status.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -356,5 +355,4 @@ TERMS = Terms(
 )
 
 SHAPES, ROWS = read_rows(HERE, globals())
-present = partial(json.dumps, ensure_ascii=False, indent=2)
-surface = surface_of(read_contract(HERE), ROWS, terms=TERMS, memory_for=memory_for, present=present)
+surface = surface_of(read_contract(HERE), ROWS, TERMS, memory_for=memory_for)

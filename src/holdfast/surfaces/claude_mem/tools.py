@@ -236,4 +236,4 @@ def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str 
 
 
 SHAPES, ROWS = read_rows(HERE, globals())
-surface = surface_of(read_contract(HERE), ROWS, present_error=lambda problem: f"Error: {problem_text(problem)}")
+surface = surface_of(read_contract(HERE), ROWS, TERMS, present_error=lambda problem: f"Error: {problem_text(problem)}")

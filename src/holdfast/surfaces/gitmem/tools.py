@@ -25,10 +25,10 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import USE_OF, VARIANTS, problem_with_reflection, variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
-from holdfast.surfaces.maps import Terms, read_rows, surface_of, text_or_json
+from holdfast.surfaces.maps import Terms, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal, stored, tallies
-from holdfast.surfaces.tool import Call, read_contract
+from holdfast.surfaces.tool import Call, as_json, read_contract
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
@@ -469,7 +469,7 @@ def present_error(problem: HoldfastError) -> str:
     """Format an error as GitMem documents it."""
     message = str(problem) if problem.problems else problem.hint or problem.message
     errors = list(problem.problems) or [problem.message]
-    return text_or_json({"success": False, "errors": errors, "message": message})
+    return as_json({"success": False, "errors": errors, "message": message})
 
 
-surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present_error=present_error)
+surface = surface_of(CONTRACT, ROWS, TERMS, memory_for=memory_for, present_error=present_error)

@@ -12,10 +12,10 @@ from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
-from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of, text_or_json
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
-from holdfast.surfaces.tool import read_contract
+from holdfast.surfaces.tool import as_json, read_contract
 from holdfast.verbs.exchange.bootstrap import bootstrap, confined
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records import hot
@@ -153,6 +153,6 @@ SHAPES, ROWS = read_rows(HERE, {**vars(verbs), **globals()})
 surface = surface_of(
     read_contract(HERE),
     ROWS,
-    terms=TERMS,
-    present_error=lambda problem: text_or_json({"success": False, "error": problem_text(problem)}),
+    TERMS,
+    present_error=lambda problem: as_json({"success": False, "error": problem_text(problem)}),
 )
