@@ -13,10 +13,11 @@ from typing import Any
 
 from holdfast.model.ids import short
 from holdfast.model.text import counted, listed, plotted, shorten, tokens_of
+from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, unanswered
+from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
 
-FILE = "pages.txt"
+LEFT_OFF = 300  # tokens
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
 _SIGNS = {"◦": ITEM, "⋯": MORE, "⏎": BLANK, "⇥": HANG}
 _MACRO = re.compile(r"{% macro (\w+).*?{%-? endmacro %}", re.DOTALL)
@@ -26,12 +27,14 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "cut": shorten,
     "fixed": lambda number: f"{number:.2f}",
     "kind": kind_of,
+    "left_off": lambda work: plain(work, LEFT_OFF),
     "listed": listed,
     "megabytes": lambda size: f"{size / 1e6:.1f} MB",
     "number": lambda number: f"{number:,}",
     "percent": lambda number: f"{number:.0%}",
     "plotted": plotted,
     "short": short,
+    "tallies": tallies,
     "words": lambda name: name.replace("_", " "),
 }
 
@@ -71,7 +74,7 @@ def pages_of(
 @cache
 def macros_in(folder: Path) -> dict[str, str]:
     """Return the sources of the macros in a folder's pages.txt, by their names."""
-    return {found[1]: found[0] for found in _MACRO.finditer((folder / FILE).read_text(encoding="utf-8"))}
+    return {found[1]: found[0] for found in _MACRO.finditer((folder / "pages.txt").read_text(encoding="utf-8"))}
 
 
 def fitted(text: str, budget: int) -> str:

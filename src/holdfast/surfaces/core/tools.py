@@ -346,7 +346,7 @@ def project(call: Call) -> str:
 @surface.resource("holdfast://record/{id}", "A memory")
 def record(call: Call, id: str) -> str:  # noqa: A002
     """One memory in full, by its id."""
-    return texts.full(get(call.memory, id), start=0, room=4_000)
+    return texts.full(get(call.memory, id), room=4_000)
 
 
 @surface.resource("holdfast://session/{id}", "A session")

@@ -18,16 +18,15 @@ from holdfast.model.ids import days_between, parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import counted, shorten, texts_of
+from holdfast.model.text import counted, filled, shorten, texts_of
 from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import USE_OF, VARIANTS, problem_with_reflection, variant_of, wording
-from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.surfaces.maps import Terms, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
-from holdfast.surfaces.phrases import refusal, stored, tallies
+from holdfast.surfaces.phrases import refusal, stored
 from holdfast.surfaces.tool import Call, as_json, read_contract
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
@@ -47,7 +46,6 @@ HERE = Path(__file__).parent
 CONTRACT = read_contract(HERE)
 PAYLOAD = PAYLOAD_FILES[1]
 MS_PER_DAY = 86_400_000
-LEFT_OFF = 300  # tokens
 INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
 ANALYSES: Mapping[str, Callable[..., Any]]
 ANALYSES = {"summary": analyses.activity, "reflections": analyses.reflections, "blindspots": analyses.blind_spots}
@@ -73,7 +71,6 @@ page = pages_of(
         "ago": lambda at, now: f"{days}d ago" if (days := int(days_between(at, now))) else "today",
         "blocks": is_blocking,
         "cell": lambda text: shorten(text, 55).replace("|", "/"),
-        "left_off": lambda work: plain(work, LEFT_OFF),
         "needs_answer": recalling.needs_answer,
         "tag": tagged,
         "texts": texts_of,
@@ -148,12 +145,12 @@ def create_learning(
     """Save a scar, a win or a pattern; raise with everything that a scar lacks."""
     fields = {_OURS.get(name, name): value for name, value in given.items() if value}
     if learning_type == "scar":
-        fields, problems = {"scar_type": "process", **fields}, []
-        if not fields.get("severity"):
-            *others, last = SEVERITIES
-            problems.append(f"Missing required field: severity (must be {', '.join(others)}, or {last})")
-        if sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ())) < COUNTER_ARGUMENTS:
-            problems.append(f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments")
+        fields, (*others, last) = {"scar_type": "process", **fields}, SEVERITIES
+        against = sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ()))
+        problems = filled(
+            "severity" not in fields and f"Missing required field: severity (must be {', '.join(others)}, or {last})",
+            against < COUNTER_ARGUMENTS and f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments",
+        )
         if problems:
             why = "counter-arguments state when it is reasonable to ignore the scar."
             hint = f"Add what is missing and call again; {why}"
@@ -248,24 +245,19 @@ def checks(memory: Memory) -> dict[str, Any]:
 def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "") -> str | dict[str, Any]:
     """Return the statistics of sessions as text or JSON."""
     report = ANALYSES[lens](memory, days=days, agent=agent)
-    if format_ == "json":
-        issues = {"issues": dict(report["issues"])} if lens == "summary" else {}
-        return {"lens": lens, "days": days, "data": _plain(report | issues)}
-    lines = {"tallies": tallies(report)} if lens == "summary" else {}
-    return f"{lens} · last {days:g} days\n{page(lens, report=report, **lines)}"
+    if format_ != "json":
+        return f"{lens} · last {days:g} days\n{page(lens, report=report)}"
+    if lens == "summary":
+        report["issues"] = dict(report["issues"])
+    elif lens == "blindspots":
+        report = {name: [_effect(effect) for effect in shown] for name, shown in report.items()}
+    return {"lens": lens, "days": days, "data": report}
 
 
-def _plain(report: Any) -> Any:
-    """Convert a report to JSON; a scar is reduced to its id, title and severity."""
-    match report:
-        case Effect(scar=scar, shown=shown, outcomes=outcomes, heeded=heeded):
-            summary = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
-            return {**summary, "surfaced": shown, "outcomes": dict(outcomes), "application_rate": heeded}
-        case Mapping():
-            return {name: _plain(value) for name, value in report.items()}
-        case list() | tuple():
-            return [_plain(item) for item in report]
-    return report
+def _effect(effect: Effect) -> dict[str, Any]:
+    scar, counts = effect.scar, {"surfaced": effect.shown, "outcomes": effect.outcomes}
+    named = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
+    return {**named, **counts, "application_rate": effect.heeded}
 
 
 def cache_status(memory: Memory) -> dict[str, Any]:
