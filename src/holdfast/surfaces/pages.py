@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.ids import short
-from holdfast.model.text import counted, listed, plotted, shorten, tokens_of
+from holdfast.model.text import counted, filled, listed, plotted, shorten, tokens_of
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
@@ -66,7 +66,12 @@ def pages_of(
     def page(name: str, /, *value: Any, reader: Reader = MODEL, **values: Any) -> str:
         text = str(macro(name, reader)(*value, **values)).strip("\n")
         text = text if blank else re.sub(r"\n[ \n]*(?=\n)", "", text)
-        return fitted(text, reader.budget).replace(BLANK, "")
+        body, more, rest = text.partition(MORE)
+        if more:
+            hint, _, tail = rest.partition("\n")
+            head, *items = (part.rstrip("\n") for part in body.split(ITEM))
+            text = within(reader.budget, filled(head), items, hint, filled(tail))
+        return text.replace(BLANK, "")
 
     return page
 
@@ -75,14 +80,6 @@ def pages_of(
 def macros_in(folder: Path) -> dict[str, str]:
     """Return the sources of the macros in a folder's pages.txt, by their names."""
     return {found[1]: found[0] for found in _MACRO.finditer((folder / "pages.txt").read_text(encoding="utf-8"))}
-
-
-def fitted(text: str, budget: int) -> str:
-    """Return a page with as many of its items as fit into a number of tokens (0: all), and how to see the others."""
-    body, more, rest = text.partition(MORE)
-    hint, _, tail = rest.partition("\n")
-    head, *items = (part.rstrip("\n") for part in body.split(ITEM))
-    return within(budget, [head] if head else [], items, hint, [tail] if tail else []) if more else text
 
 
 def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:

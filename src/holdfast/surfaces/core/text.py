@@ -15,8 +15,7 @@ from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, shorten, texts_of, tokens_of
-from holdfast.model.text import listed as listed_value
+from holdfast.model.text import counted, filled, listed, shorten, texts_of, tokens_of
 from holdfast.policy.admission.admit import Refused, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies
@@ -165,7 +164,7 @@ def full(shown: RecordDetails, *, start: int = 0, room: int) -> str:
     first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {defused(listed_value(value))}" for name, value in record.fields.items()]
+    fields = [f"{name}: {defused(listed(value))}" for name, value in record.fields.items()]
     last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])

@@ -366,16 +366,15 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
 
 def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
     """Return the former state of a record that is nearest to a file: most likely what it was written from."""
-    best, distance, record = dict[str, Any](), None, None
+    record, past = None, list[Json]()
     for event in history:
-        record = fold(record, event)
-        if record is None:
-            continue
-        parts = parts_of(record, frozenset(sharing.implied))
-        apart = sum(parts.get(name) != content.get(name) for name in {*parts, *content})
-        if distance is None or apart <= distance:
-            best, distance = parts, apart
-    return best
+        if record := fold(record, event):
+            past.append(parts_of(record, frozenset(sharing.implied)))
+
+    def distance(parts: Json) -> int:
+        return sum(parts.get(name) != content.get(name) for name in {*parts, *content})
+
+    return min(reversed(past), key=distance, default={})
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:
