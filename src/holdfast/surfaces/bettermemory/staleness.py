@@ -91,10 +91,9 @@ class Staleness:
         """How many commits were made since the record was verified; None if unknown."""
         if self.commits is None:
             return None
-        status, advice = "clean", None
-        if self.commits:
-            status, advice = "drift", "The code changed since this was verified: check it again, then memory_verify."
-        return {"status": status, "commits_since_verify": self.commits, "recommendation": advice}
+        advice = "The code changed since this was verified: check it again, then memory_verify."
+        status, advised = ("drift", advice) if self.commits else ("clean", None)
+        return {"status": status, "commits_since_verify": self.commits, "recommendation": advised}
 
 
 def checked(record: Record, now: str) -> Staleness:

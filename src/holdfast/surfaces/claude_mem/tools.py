@@ -16,18 +16,16 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Entry
 from holdfast.model.text import shorten, tokens_of, whole_number
 from holdfast.policy.activity import claude_mem_types as types
-from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, TYPES
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import stored
 from holdfast.surfaces.tool import read_contract
-from holdfast.verbs.memory import Memory, Report
+from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import Listed, browse, called, get
+from holdfast.verbs.records.read import Listed, browse, called
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import observations
-from holdfast.verbs.search.observations import Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
@@ -51,30 +49,13 @@ ASKED |= {"order": "order_by"}
 FURTHER = 4  # factor on how far back a full context goes
 
 
-def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
-    """Return the filters of a search; a type that is not a category is an observation type."""
-    type_ = args.get("type_", "")
-    category = type_ if type_ in observations.CATEGORIES else ""
-    types = (*_split(args.get("obs_type", "")), *(() if category else _split(type_)))
-    given: dict[str, Any] = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
-    given |= {name: _split(args.get(name, "")) for name in ("concepts", "files")}
-    given |= {"category": category or ("observations" if type_ or types else ""), "types": types}
-    return Wanted(everywhere=everywhere, limit=args["limit"], offset=args["offset"], **given)
-
-
-def index(results: Listed, wanted: Wanted) -> str:
-    """Format search results as one table per day, or as one table if the best come first."""
-    best_first = bool(wanted.question) and wanted.order in ("", "relevance")
-    return page("index", results, wanted, best_first=best_first)
-
-
-def index_rows(results: Listed, wanted: Wanted) -> dict[str, Any]:
+def index_rows(results: Listed, wanted: observations.Wanted) -> dict[str, Any]:
     """Return search results as rows."""
     return {
         "query": wanted.question,
         "totalResults": results.total,
-        "observations": [row(entry) for entry in results.entries if entry.record.kind != SESSION],
-        "sessions": [row(entry) for entry in results.entries if entry.record.kind == SESSION],
+        "observations": [row(entry) for entry in results.entries if entry.record.kind != types.SESSION],
+        "sessions": [row(entry) for entry in results.entries if entry.record.kind == types.SESSION],
         "prompts": [],
     }
 
@@ -83,14 +64,14 @@ def timeline_rows(around: Report) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
     items = []
     for entry in around["entries"]:
-        type_, epoch = "session" if entry.record.kind == SESSION else "observation", epoch_ms(entry.record.created_at)
-        items.append({"type": type_, "epoch": epoch, "data": row(entry)})
+        sort = "session" if entry.record.kind == types.SESSION else "observation"
+        items.append({"type": sort, "epoch": epoch_ms(entry.record.created_at), "data": row(entry)})
     return {"anchor": around["center"].number if around["center"] else around["at"], "items": items}
 
 
 def row(entry: Entry) -> dict[str, Any]:
     """Return an observation (the shape of /api/observation/:id) or the summary of a session."""
-    return mapped(SHAPES["SUMMARY" if entry.record.kind == SESSION else "OBSERVATION"], entry, None, TERMS)
+    return mapped(SHAPES["SUMMARY" if entry.record.kind == types.SESSION else "OBSERVATION"], entry, None, TERMS)
 
 
 def cited(entry: Entry) -> dict[str, Any]:
@@ -112,8 +93,8 @@ page = pages_of(
         "by_day": _by_day,
         "cost": lambda entry: tokens_of(entry.record.text),
         "heading": lambda entry: shorten(entry.record.title, 100).replace("|", "/"),
-        "name": lambda entry: f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}",
-        "sign": lambda entry: "🎯" if entry.record.kind == SESSION else TYPES[types.type_of(entry.record)],
+        "name": lambda entry: f"#{'S' if entry.record.kind == types.SESSION else ''}{entry.number}",
+        "sign": lambda entry: "🎯" if entry.record.kind == types.SESSION else types.TYPES[types.type_of(entry.record)],
     },
     blank=True,
 )
@@ -130,14 +111,21 @@ def workflow(_: Memory) -> str:
 
 def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:
     """Return an index of observations; of all projects unless one is named."""
-    return (index if format_ == "index" else index_rows)(*found(memory, project, args))
+    listed = found(memory, project, args)
+    return page("index", *listed) if format_ == "index" else index_rows(*listed)
 
 
-def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, Wanted]:
-    """Return the observations that were asked for, and the filters."""
-    asked = wanted(args, everywhere=not project)
-    results = search_observations(in_project(memory, project), asked)
-    return replace(results, entries=called(memory, results.entries)), asked
+def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, observations.Wanted]:
+    """Return the observations that were asked for, and the filters; a type that is not a category is an observation type."""
+    type_ = args.get("type_", "")
+    category = type_ if type_ in observations.CATEGORIES else ""
+    sorts = (*_split(args.get("obs_type", "")), *(() if category else _split(type_)))
+    given: dict[str, Any] = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
+    given |= {name: _split(args.get(name, "")) for name in ("concepts", "files")}
+    given |= {"category": category or ("observations" if type_ or sorts else ""), "types": sorts}
+    wanted = observations.Wanted(everywhere=not project, limit=args["limit"], offset=args["offset"], **given)
+    results = observations.search_observations(in_project(memory, project), wanted)
+    return replace(results, entries=called(memory, results.entries)), wanted
 
 
 def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Report:
@@ -153,20 +141,18 @@ def timeline(memory: Memory, format_: str, project: str = "", **around: Any) -> 
 def searched(memory: Memory, project: str, format_: str = "json", **args: Any) -> dict[str, Any]:
     """Return observations and session summaries as rows, on request also as a table to read."""
     listed = found(memory, project, args)
-    return index_rows(*listed) | (_content(index(*listed)) if format_ == "index" else {})
+    return index_rows(*listed) | (_content(page("index", *listed)) if format_ == "index" else {})
 
 
 def around(memory: Memory, project: str, **asked: Any) -> dict[str, Any]:
     """Return what happened around a record or time as rows and as text."""
-    if not asked["anchor"] and not asked["question"]:
-        raise Invalid("A timeline needs an anchor or a query.")
     moment = _moment(memory, project, asked)
     return timeline_rows(moment) | _content(page("timeline", moment))
 
 
 def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> dict[str, Any]:
     """Return a page of observations or of session summaries, newest first."""
-    query = Query.of(everywhere=not project, kinds=(SESSION,) if sessions else OBSERVED, limit=limit)
+    query = Query.of(everywhere=not project, kinds=(types.SESSION,) if sessions else types.OBSERVED, limit=limit)
     page = browse(in_project(memory, project), query, offset=offset)
     return _items([cited(entry) for entry in called(memory, page.entries)], page.total, limit, offset)
 
@@ -182,7 +168,7 @@ def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, An
     numbers = [number for part in ids.strip("[] ").split(",") if (number := whole_number(part.strip())) is not None]
     if not numbers:
         raise Invalid("ids must name at least one number.", hint='{"ids": [1, 2, 3]}')
-    entries = fetched(memory, numbers, order=order_by, limit=limit)
+    entries = observations.fetched(memory, numbers, order=order_by, limit=limit)
     return {"observations": [cited(entry) for entry in called(memory, entries)]}
 
 
@@ -204,7 +190,7 @@ def get_observations(
     memory: Memory, ids: list[int], limit: int, order_by: str = "", project: str = ""
 ) -> list[dict[str, Any]]:
     """Return observations in full; only of one project if it is named."""
-    entries = fetched(memory, ids, order=order_by, limit=limit)
+    entries = observations.fetched(memory, ids, order=order_by, limit=limit)
     only = project_called(memory, project) if project else ""
     return [row(entry) for entry in called(memory, entries) if only in ("", entry.record.project)]
 
@@ -213,10 +199,10 @@ def context(memory: Memory, full: bool, project: str = "", projects: str = "", p
     """Return the index a session starts with; with the last summary if nothing was observed after it."""
     named = [name for name in projects.split(",") if name.strip()]
     targets = [project_called(memory, name) for name in named or [project]]
-    entries = called(memory, recent(memory, targets, agent=platform_source, times=FURTHER if full else 1))
-    last = entries[-1].record.fields if entries and entries[-1].record.kind == SESSION else {}
+    entries = called(memory, observations.recent(memory, targets, agent=platform_source, times=FURTHER if full else 1))
+    last = entries[-1].record.fields if entries and entries[-1].record.kind == types.SESSION else {}
     summary = {name: str(last[name]) for name in SUMMARIZED if last.get(name)}
-    return page("context", targets[-1], entries, memory.clock.now(), types=TYPES, summary=summary)
+    return page("context", targets[-1], entries, memory.clock.now(), types=types.TYPES, summary=summary)
 
 
 def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> dict[str, Any]:
@@ -224,13 +210,12 @@ def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str 
     there = in_project(memory, project_id)
     if server_session_id:
         there = there.acting_in(find_session(there, server_session_id).id)
-    type_ = {"type": kind.lower()} if kind.lower() in TYPES else {}
+    type_ = {"type": kind.lower()} if kind.lower() in types.TYPES else {}
     extra = {"metadata": args["metadata"]} if args.get("metadata") else {}
     title, sort = args.get("title", ""), "observation" if type_ else "fact"
     draft = Draft(body=args["content"], title=title, kind=sort, fields=type_, extra=extra)
     outcome = write(there, draft, waivers=Waivers(transient=True, scope=True))
-    kept = get(there, stored(outcome, "claude-mem").id)
-    shown = called(memory, [Entry(number=kept.number, record=kept.record)])[0]
+    shown = called(memory, [find(there, stored(outcome, "claude-mem").id)])[0]
     again = {"deduplicated": True} if isinstance(outcome, Duplicate) else {}
     return mapped(SHAPES["ADDED"], shown, None, TERMS) | again
 
