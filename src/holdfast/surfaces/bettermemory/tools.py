@@ -211,7 +211,7 @@ def verify(memory: Memory, id_: str, note: str = "", **verified: Any) -> Record:
 
 def listed(memory: Memory, with_bodies: bool, auto_scope: bool, scopes: Sequence[str] = ()) -> list[Plain]:
     """List memories, newest first, in full or as rows; without bodies staleness is judged by age alone."""
-    found = [entry.record for entry in browse(memory, _query(memory, auto_scope, scopes)).entries]
+    found = browse(memory, _query(memory, auto_scope, scopes)).records
     stale = staleness_of_many(memory, found) if with_bodies else {}
     now, shape = memory.clock.now(), SHAPES["FULL" if with_bodies else "LISTED"]
     rows = [(record, stale.get(record.id) or checked(record, now)) for record in found]
@@ -230,8 +230,7 @@ def drop(memory: Memory, reference: str) -> bool:
 def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> list[tuple[Record, Plain]]:
     """Return the retired records, latest first: when and in which session each was retired."""
     rows = []
-    retired = browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries
-    for record in (entry.record for entry in retired):
+    for record in browse(memory, _query(memory, auto_scope, scopes), states=("retired",)):
         event = [event for event in memory.store.events_about(record.id) if event.verb == "retired"][-1]
         rows.append((record, {"at": event.at, "session": event.by.session or record.extra.get("removed_session", "")}))
     return sorted(rows, key=lambda row: (row[1]["at"], row[0].id), reverse=True)

@@ -35,7 +35,6 @@ REMOVED = "its file was removed"
 _DRAFT = frozenset(spec.name for spec in fields(Draft)) - {"at", "links", "project", "source"}
 _MERGED = ("fields", "extra")  # mappings that are merged entry by entry
 _ALWAYS = frozenset({"kind", "confidence", "visibility"})  # deleting their line in a file does not empty these
-_GONE = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,9 +344,8 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
             continue
         if name in _MERGED:
             old, new = base.get(name, {}), parts.get(name, {})
-            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
-            merged = {**now.get(name, {}), **ours}
-            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
+            merged = now.get(name, {}) | {key: item for key, item in new.items() if old.get(key) != item}
+            changed[name] = {key: item for key, item in merged.items() if key in new or key not in old}
         elif name in parts or name not in _ALWAYS:
             changed[name] = parts[name] if name in parts else type(base[name])()
     changed = {name: item for name, item in changed.items() if item != now.get(name)}
