@@ -115,12 +115,14 @@ TERMS = Terms(
         "imported": lambda given: memory_types.draft_of(
             "", given["memory_type"], tags=given.get("tags") or (), source="imported"
         ),
+        "megabytes": lambda size: size / 1_048_576,
         "own_tags": own_tags,
         "promoted": lambda vitals: PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
         "reason": lambda trust: trust["history"][-1]["reason"],
         "schema": lambda memory: int(memory.store.setting("schema")),
         "seeded": lambda done: str(done) if done.found else "No documents found.",
         "sort": verbs.sort_of,
+        "stats": verbs.stats,
         "source": lambda record: "mined" if verbs.is_mined(record) else "manual",
         "summary": lambda results: (
             f"{counted(len(results['hits']), 'memory')}, the best: {shorten(results['best'].record.title, 80)}"

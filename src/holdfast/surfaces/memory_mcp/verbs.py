@@ -39,7 +39,7 @@ DONE = {"supersedes": "is superseded by it", "delete": "is removed", "weaken": "
 MOST_CANDIDATES, ENOUGH = 1_000, 3
 LASTED_DAYS = 7.0
 SECONDS_PER_DAY = 86_400
-MOST_READ, MOST_SHOWN = 500, 20
+MOST_SHOWN = 20
 PROMOTED, WORTH = 3, 0.6
 GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("lesson", "antipattern", "landmine", "constraint"), "insights"),
@@ -47,7 +47,7 @@ GROUPS: Mapping[str, str] = {
     "decision": "decisions",
 }
 OPERATIONS = {"erased": "delete_memory", "retired": "cleanup_memories", "unlinked": "unlink_memories"}
-OPERATIONS |= {"restored": "restore_memory"}
+OPERATIONS |= {"restored": "restore_memory", "heated": "demote_memory"}
 Plain = dict[str, Any]
 
 
@@ -164,12 +164,9 @@ def unlink_memories(memory: Memory, source: str, target: str, relation: str = ""
 def related(memory: Memory, reference: str, relation: str = "", direction: str = "both") -> list[tuple[Vitals, Plain]]:
     """Return the active records a record is linked to, in one direction or both."""
     center = find(memory, reference).record.id
-    arrows = [
-        arrow
-        for arrow in links.around(memory.store, center)
-        if relation in ("", arrow.relation)
-        and (direction == "both" or (arrow.source == center) == (direction == "outgoing"))
-    ]
+    arrows = [arrow for arrow in links.around(memory.store, center) if relation in ("", arrow.relation)]
+    if direction != "both":
+        arrows = [arrow for arrow in arrows if (arrow.source == center) == (direction == "outgoing")]
     ends = {arrow: arrow.target if arrow.source == center else arrow.source for arrow in arrows}
     found = vitals_by_id(memory, ends.values())
     active = {end for end, vitals in found.items() if vitals.record.state == "active"}
@@ -196,9 +193,9 @@ def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
 def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -> list[tuple[Any, ...]]:
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
     clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash["strength"] >= least][:limit]
-    known = vitals_by_id(memory, [reference, *(clash["record"].id for clash in clashes)])
-    marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
     ids = [clash["record"].id for clash in clashes]
+    known = vitals_by_id(memory, [reference, *ids])
+    marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
     rows = [{"one": known[reference], "other": known[id_], "marked": id_ in marked} for id_ in ids]
     return list(zip(rows, clashes, strict=True))
 
@@ -242,9 +239,7 @@ def session_of(memory: Memory, reference: str) -> Plain:
 
 def session_memories(memory: Memory, session_id: str, limit: int) -> list[Vitals]:
     """Return what a session saved."""
-    active = [record.id for record in contents_of(memory, session_id).records if record.state == "active"]
-    vitals = vitals_by_id(memory, active[:limit])
-    return [vitals[id_] for id_ in active[:limit]]
+    return vitals_of(memory, _saved(memory, find_session(memory, session_id))[:limit])
 
 
 def recurring(memory: Memory, least: int) -> list[tuple[Any, ...]]:
@@ -285,13 +280,6 @@ def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type
             memory.commit([replace(event, by=replace(event.by, session=session.id))])
     promoted = [vitals.number for vitals in chosen]
     return {"session": session, "episodes": ranked, "best": ranked[:5], "promoted": promoted}
-
-
-def warm(memory: Memory, reference: str) -> Plain:
-    """Put the memories that are predicted to follow one into the hot cache."""
-    guesses = {"records": [guess["record"] for guess in hot.predict(memory, reference)]}
-    hot.warm(memory, reference)
-    return guesses
 
 
 def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
@@ -366,12 +354,6 @@ def cleanup(memory: Memory) -> Plain:
     return {"done": done, "expired": expired, "types": dict(Counter(map(types.type_of, done["retired"])))}
 
 
-def database(memory: Memory) -> Plain:
-    """Return where the store is and what it contains."""
-    now = doctor.status(memory)
-    return {"now": now, "megabytes": now["bytes"] / 1_048_576, "stats": stats(memory)}
-
-
 def embeddings(memory: Memory) -> Plain:
     """Return whether the stored vectors match the embedder."""
     now, stored = doctor.status(memory), memory.store.setting("embedder")
@@ -394,9 +376,8 @@ def audited(memory: Memory, limit: int, operation: str = "") -> list[Plain]:
     """Return what was removed or restored, latest first."""
     rows: list[Plain] = []
     for event in doctor.removals(memory):
-        name = OPERATIONS.get(event.verb, event.verb)
-        if event.verb == "heated":
-            name = "demote_stale" if event.data.get("why") == "stale" else "demote_memory"
+        is_stale = event.verb == "heated" and event.data.get("why") == "stale"
+        name = "demote_stale" if is_stale else OPERATIONS.get(event.verb, event.verb)
         if operation in ("", name) and len(rows) < limit:
             details = event.data.get("reason") or event.data.get("why") or event.data.get("relation") or ""
             rows.append({"place": len(rows) + 1, "operation": name, "event": event, "details": str(details)})
@@ -421,9 +402,8 @@ def metrics_status(memory: Memory) -> Plain:
 
 
 def _query(text: str, mode: str, limit: int = 0, memory_type: str = "") -> Query:
-    mode_: Any = mode or "balanced"
-    limit = limit or LIMITS[mode_]
-    return Query(text=text, kinds=types.kinds_of(memory_type), tags=types.tags_of(memory_type), mode=mode_, limit=limit)
+    asked: Plain = {"mode": mode or "balanced", "limit": limit or LIMITS[mode or "balanced"]}
+    return Query.of(text, kinds=types.kinds_of(memory_type), tags=types.tags_of(memory_type), **asked)
 
 
 def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, related_: bool = False) -> Plain:
@@ -460,5 +440,5 @@ def _made(memory: Memory, arrow: Arrow) -> Plain:
 
 
 def _saved(memory: Memory, session: Session) -> list[Entry]:
-    entries = records.of_session(memory.store, session.id, limit=MOST_READ)
+    entries = records.of_session(memory.store, session.id)
     return [entry for entry in entries if entry.record.state == "active"]
