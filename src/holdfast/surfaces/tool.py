@@ -230,8 +230,7 @@ def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSIN
     """Return the arguments under the function's parameter names: converted, checked, and the contract's defaults or None for the others."""
     check_keepable(dict(arguments))
     known = tool.schema["properties"]
-    named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
-    named |= {name: value for name, value in arguments.items() if name in known}
+    named = {tool.synonyms.get(name, name): value for name, value in arguments.items()} | dict(arguments)
     given = ((name, value) for name, value in named.items() if name in known and value is not None)
     values = {name: converted(known[name], value) for name, value in given}
     if problems := list(problems_of(tool.schema, values, missing)):

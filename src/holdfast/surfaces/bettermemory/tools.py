@@ -329,7 +329,6 @@ TERMS = Terms(
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= admit.SAME else "medium",
         "markers": lambda markers: [_marker(name, *counts) for name, counts in markers.items()],
-        "now": lambda memory: memory.clock.now(),
         "pending": record_id_of,
         "removed": lambda records: [record.id for record in records if record.state == "retired"],
         "snippet": lambda hit: shorten(hit.snippet or content(hit.record), SNIPPET),

@@ -41,7 +41,8 @@ TERMS = Terms(
         "narrative": types.narrative_of,
         "request": lambda record: record.fields.get("request") or record.title,
         "type": types.type_of,
-    }
+    },
+    lookups={"cited": lambda memory, entry: cited(*called(memory, [entry]))},
 )
 # Their names of what is asked.
 ASKED = {"question": "query", "since": "date_start", "until": "date_end", "agent": "platform_source"}
@@ -172,18 +173,12 @@ def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, An
     return {"observations": [cited(entry) for entry in called(memory, entries)]}
 
 
-def observation(memory: Memory, id_: str) -> dict[str, Any]:
-    """Return one observation by its number or id."""
-    return cited(called(memory, [observations.observation(memory, id_)])[0])
-
-
 def _content(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}]}
 
 
 def _items(rows: list[dict[str, Any]], total: int, limit: int, offset: int) -> dict[str, Any]:
-    more = offset + len(rows) < total
-    return {"items": rows, "hasMore": more, "offset": offset, "limit": limit, "total": total}
+    return {"items": rows, "hasMore": offset + len(rows) < total, "offset": offset, "limit": limit, "total": total}
 
 
 def get_observations(

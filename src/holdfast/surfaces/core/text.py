@@ -109,11 +109,10 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     )
     lesson = applies(record, hit.fit)
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
-    doubts = details(hit.freshness) if hit.freshness else ()
     below = filled(
         f"[{' · '.join(facts)}]",
         more,
-        *(f"check first: {doubt}" for doubt in doubts),
+        *(f"check first: {doubt}" for doubt in (details(hit.freshness) if hit.freshness else ())),
         *(_lesson(hit, who, whole=whole or hit.confidence == "strong") if lesson else ()),
     )
     return "\n".join([f"{short(record.id)} {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
@@ -208,8 +207,7 @@ def outcome_of(outcome: Outcome) -> str:
                 *(f"{how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}" for near in related),
                 *(f"warning: {doubt}" for doubt in doubts),
             )
-            saved = f"Saved as {record.id}: {shorten(record.title, 120)}"
-            return "\n".join([saved, *(f"  {part}" for part in below)])
+            return "\n".join([f"Saved as {record.id}: {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
         case WrittenPending(record=record, why=why):
             return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES['core'])}"
         case refused:

@@ -113,7 +113,6 @@ TERMS = Terms(
         "form": form_of,
         "half": lambda limit: max(1, limit // 2),
         "line": line,
-        "some": lambda name: (name,) if name else None,
     }
 )
 _, ROWS = read_rows(HERE, globals())

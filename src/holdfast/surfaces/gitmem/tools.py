@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.engine.views import records, usage
+from holdfast.engine.views import usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ids import days_between, parse_instant, short
@@ -31,7 +31,7 @@ from holdfast.surfaces.tool import Call, as_json, read_contract
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
-from holdfast.verbs.records.read import LEARNINGS, list_records
+from holdfast.verbs.records.read import LEARNINGS, list_records, newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search import recall as recalling
 from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
@@ -238,8 +238,7 @@ def cleanup_threads(memory: Memory, auto_archive: bool) -> dict[str, Any]:
 def checks(memory: Memory) -> dict[str, Any]:
     """Check the store and its indexes. Every write is one transaction, so only its indexes can lag."""
     examined = list(doctor.examine(memory))
-    failed = [check for check in examined if check.fix]
-    return {"status": doctor.status(memory), "checks": examined, "failed": failed}
+    return {"status": doctor.status(memory), "checks": examined, "failed": [check for check in examined if check.fix]}
 
 
 def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "") -> str | dict[str, Any]:
@@ -391,9 +390,8 @@ def scar_called(memory: Memory, name: str) -> Record:
     except Ambiguous:
         raise
     except HoldfastError:
-        name = name.strip()
-    words = name.lower()
-    scars = [entry.record for entry in records.newest(memory.store, "scar", memory.here, limit=MOST_SCARS)]
+        words = name.strip().lower()
+    scars = newest_of_kind(memory, "scar", limit=MOST_SCARS)
     if titled := [scar for scar in scars if scar.title.lower() == words]:
         return titled[0]
     matches = [scar for scar in scars if words and words in f"{scar.title}\n{scar.body}".lower()]
@@ -444,8 +442,6 @@ TERMS = Terms(
         "bytes": lambda text: len(text.encode()),
         "form": lambda given: given["format_"] if form_of(given["transcript"]) == "json" else "markdown",
         "kilobytes": lambda text: len(text.encode()) / 1024,
-        "kinds": lambda kind: (kind,) if kind else None,
-        "now": lambda memory: memory.clock.now(),
         "plan_and_role": lambda given: (
             shorten(f"{given['plan']} ({role})", LONGEST_PLAN) if (role := given["agent_role"]) else given["plan"]
         ),
@@ -460,8 +456,7 @@ _, ROWS = read_rows(HERE, globals())
 def present_error(problem: HoldfastError) -> str:
     """Format an error as GitMem documents it."""
     message = str(problem) if problem.problems else problem.hint or problem.message
-    errors = list(problem.problems) or [problem.message]
-    return as_json({"success": False, "errors": errors, "message": message})
+    return as_json({"success": False, "errors": list(problem.problems) or [problem.message], "message": message})
 
 
 surface = surface_of(CONTRACT, ROWS, TERMS, memory_for=memory_for, present_error=present_error)

@@ -84,21 +84,17 @@ def topic(session: Session) -> str | None:
     return str(session.close.get("title") or session.title or "") or None
 
 
-def number_of(memory: Memory, record: Record | str) -> int:
-    """Return the number of a record."""
-    id_ = record if isinstance(record, str) else record.id
-    return memory_types.numbers_of(memory, [id_])[id_]
-
-
-def numbers(memory: Memory, records: Sequence[Record]) -> list[int]:
-    """Return the numbers of records, in their order."""
-    known = memory_types.numbers_of(memory, [record.id for record in records])
-    return [known[record.id] for record in records]
+def numbers(memory: Memory, records: Sequence[Record | str]) -> list[int]:
+    """Return the numbers of records, or of ids, in their order."""
+    ids = [record if isinstance(record, str) else record.id for record in records]
+    known = memory_types.numbers_of(memory, ids)
+    return [known[id_] for id_ in ids]
 
 
 def link_id(memory: Memory, arrow: Arrow) -> int:
     """Return the id of a link, which is derived from its ends."""
-    return crc32(f"{number_of(memory, arrow.source)} {arrow.relation} {number_of(memory, arrow.target)}".encode())
+    source, target = numbers(memory, [arrow.source, arrow.target])
+    return crc32(f"{source} {arrow.relation} {target}".encode())
 
 
 TERMS = Terms(
@@ -140,7 +136,7 @@ TERMS = Terms(
         "confined": confined,
         "id": lambda memory, number: None if number is None else memory_types.id_of(memory, number),
         "link_id": link_id,
-        "number": number_of,
+        "number": lambda memory, record: numbers(memory, [record])[0],
         "numbers": numbers,
         "pattern": memory_types.pattern_of,
         "patterns": lambda memory, numbers_: [memory_types.pattern_of(memory, number) for number in numbers_ or ()],

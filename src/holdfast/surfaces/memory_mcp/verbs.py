@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.views import Entry, links, records
-from holdfast.engine.views.links import Arrow
 from holdfast.model.errors import NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.query import Query, Recalled
@@ -146,7 +145,7 @@ def hot_status(memory: Memory) -> Plain:
 def link_memories(memory: Memory, source: str, relation: str, target: str) -> Plain:
     """Link one memory to another."""
     link(memory, source, relation, target)
-    return _made(memory, Arrow(source=source, relation=relation, target=target))
+    return _made(memory, links.Arrow(source=source, relation=relation, target=target))
 
 
 def unlink_memories(memory: Memory, source: str, target: str, relation: str = "") -> Plain:
@@ -207,7 +206,7 @@ def marked(memory: Memory, disputes: Sequence[contradictions.Dispute] | None = N
     rows = list[Plain]()
     for dispute in pairs:
         newer, older = dispute.newer.id, dispute.older.id
-        arrow = Arrow(source=newer, relation="contradicts", target=older)
+        arrow = links.Arrow(source=newer, relation="contradicts", target=older)
         rows.append({"newer": known[newer], "older": known[older], "arrow": arrow, "at": dispute.marked_at})
     return rows
 
@@ -265,8 +264,7 @@ def digest(memory: Memory, session_id: str) -> Plain:
 def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type: str) -> Plain:
     """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, session_id)
-    saved_ = _saved(memory, session)
-    episodes = [entry for entry in saved_ if types.type_of(entry.record) == types.EPISODIC]
+    episodes = [entry for entry in _saved(memory, session) if types.type_of(entry.record) == types.EPISODIC]
     ranked = sorted(vitals_of(memory, episodes), key=lambda vitals: (-vitals.salience, vitals.record.id))
     chosen = [vitals for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if promote_top else []
     with memory.store.transaction():
@@ -414,7 +412,7 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
     farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
     for linked in results.related:
         other, source = known[linked.record.id], hits[linked.source]
-        arrow = Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
+        arrow = links.Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
         farther.append((other, {"fit": source.fit * FARTHER, "score": source.score * FARTHER}))
         neighbours.append((other, {"at": linked.record.created_at, "arrow": arrow}))
     earned, best = [known[id_] for id_ in hits if known[id_].deserves_heat], results.hits[0] if hits else None
@@ -431,7 +429,7 @@ def _revised(memory: Memory, record: Record, draft: Draft, **changes: Any) -> Re
     return revised if isinstance(revised, Record) else record
 
 
-def _made(memory: Memory, arrow: Arrow) -> Plain:
+def _made(memory: Memory, arrow: links.Arrow) -> Plain:
     """Return a link and when it was made, on its own or with its record."""
     events = memory.store.events_about(arrow.source)
     wanted = {"relation": arrow.relation, "target": arrow.target}
@@ -440,5 +438,4 @@ def _made(memory: Memory, arrow: Arrow) -> Plain:
 
 
 def _saved(memory: Memory, session: Session) -> list[Entry]:
-    entries = records.of_session(memory.store, session.id)
-    return [entry for entry in entries if entry.record.state == "active"]
+    return [entry for entry in records.of_session(memory.store, session.id) if entry.record.state == "active"]

@@ -79,8 +79,7 @@ def bootstrap(
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Import each item and paragraph of a text as a separate memory."""
-    drafts = _drafts(documents.pieces(check_text(text, "text", LARGEST)), like, "")
-    return _seeded(memory, drafts, hot=hot)
+    return _seeded(memory, _drafts(documents.pieces(check_text(text, "text", LARGEST)), like, ""), hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry_run: bool = False) -> Seeded:
@@ -110,8 +109,7 @@ def _named(folder: Path, name: str) -> list[Path]:
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
     try:
-        paths = sorted(folder.glob(name))
-        return [path for path in paths if path.is_file() and path.resolve().is_relative_to(folder)]
+        return [path for path in sorted(folder.glob(name)) if path.is_file() and path.resolve().is_relative_to(folder)]
     except (OSError, ValueError, NotImplementedError):
         return []  # not a pattern, so there is no such file
 

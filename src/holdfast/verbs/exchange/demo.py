@@ -51,8 +51,7 @@ def load_demo(memory: Memory, until: str) -> None:
     move = mover(epoch_ms(header["since"]), epoch_ms(end), epoch_ms(until) - epoch_ms(end))
     moved = [with_texts(line, move) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
-    events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
-    memory.store.commit(events)
+    memory.store.commit([Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line])
     memory.clock.observe(memory.store.last_id())
     put_raw_rows(memory.store, ((line["table"], line["row"]) for line in moved if "table" in line))
     memory.store.note("starters", STARTERS_VERSION)

@@ -17,7 +17,6 @@ from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission import adopt
-from holdfast.policy.admission.adopt import fitted
 from holdfast.policy.ranking.weight import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
@@ -144,7 +143,7 @@ class _Import:
 
     def _adoptions(self, foreign: Foreign) -> list[adopt.Adoption]:
         """Return the records that a memory becomes; more than one if its text is too long for a record."""
-        parts = fitted(foreign)
+        parts = adopt.fitted(foreign)
         if isinstance(parts, Remark):
             self.report.skipped.append(parts)
             return []
