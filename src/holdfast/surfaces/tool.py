@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from holdfast.model.errors import HoldfastError, Invalid, NotFound
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.fence import defused
 from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.patterns import tables
@@ -146,10 +146,8 @@ class Surface:
 
     def call(self, call: Call, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
         """Check the arguments and run the tool; return its result or error as text, and whether it failed. Only bugs raise."""
-        tool = self.tools.get(self.aliases.get(name, name))
+        tool = self.tools[self.aliases.get(name, name)]
         try:
-            if tool is None:
-                raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
             result = tool.run(call, **self.take(tool, arguments))
             # Values are defused before they become JSON, whose escapes hide some markers.
             text = result if isinstance(result, str) else as_json(with_texts(result, defused))

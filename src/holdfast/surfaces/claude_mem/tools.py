@@ -21,9 +21,9 @@ from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surfa
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import stored
 from holdfast.surfaces.tool import read_contract
-from holdfast.verbs.memory import Memory, Report, find
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import Listed, browse, called
+from holdfast.verbs.records.read import browse, called
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import observations
 from holdfast.verbs.sessions.session import find_session
@@ -48,26 +48,6 @@ TERMS = Terms(
 ASKED = {"question": "query", "since": "date_start", "until": "date_end", "agent": "platform_source"}
 ASKED |= {"order": "order_by"}
 FURTHER = 4  # factor on how far back a full context goes
-
-
-def index_rows(results: Listed, wanted: observations.Wanted) -> dict[str, Any]:
-    """Return search results as rows."""
-    return {
-        "query": wanted.question,
-        "totalResults": results.total,
-        "observations": [row(entry) for entry in results.entries if entry.record.kind != types.SESSION],
-        "sessions": [row(entry) for entry in results.entries if entry.record.kind == types.SESSION],
-        "prompts": [],
-    }
-
-
-def timeline_rows(around: Report) -> dict[str, Any]:
-    """Return what happened around a record or time as rows, oldest first."""
-    items = []
-    for entry in around["entries"]:
-        sort = "session" if entry.record.kind == types.SESSION else "observation"
-        items.append({"type": sort, "epoch": epoch_ms(entry.record.created_at), "data": row(entry)})
-    return {"anchor": around["center"].number if around["center"] else around["at"], "items": items}
 
 
 def row(entry: Entry) -> dict[str, Any]:
@@ -110,45 +90,44 @@ def workflow(_: Memory) -> str:
     return page("workflow")
 
 
-def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:
-    """Return an index of observations; of all projects unless one is named."""
-    listed = found(memory, project, args)
-    return page("index", *listed) if format_ == "index" else index_rows(*listed)
-
-
-def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, observations.Wanted]:
-    """Return the observations that were asked for, and the filters; a type that is not a category is an observation type."""
-    type_ = args.get("type_", "")
+def search(
+    memory: Memory, project: str = "", format_: str = "json", with_rows: bool = False, **args: Any
+) -> str | dict[str, Any]:
+    """Return observations as an index, as rows, or as both; of all projects unless one is named."""
+    type_ = args.get("type_", "")  # one that is not a category is an observation type
     category = type_ if type_ in observations.CATEGORIES else ""
     sorts = (*_split(args.get("obs_type", "")), *(() if category else _split(type_)))
     given: dict[str, Any] = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
     given |= {name: _split(args.get(name, "")) for name in ("concepts", "files")}
     given |= {"category": category or ("observations" if type_ or sorts else ""), "types": sorts}
     wanted = observations.Wanted(everywhere=not project, limit=args["limit"], offset=args["offset"], **given)
-    results = observations.search_observations(in_project(memory, project), wanted)
-    return replace(results, entries=called(memory, results.entries)), wanted
+    found = observations.search_observations(in_project(memory, project), wanted)
+    found = replace(found, entries=called(memory, found.entries))
+    rows = {
+        "query": wanted.question,
+        "totalResults": found.total,
+        "observations": [row(entry) for entry in found.entries if entry.record.kind != types.SESSION],
+        "sessions": [row(entry) for entry in found.entries if entry.record.kind == types.SESSION],
+        "prompts": [],
+    }
+    return _shown(rows, page("index", found, wanted), with_rows=with_rows) if format_ == "index" else rows
 
 
-def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Report:
-    return observations.timeline_of(memory, project=project_called(memory, project) if project else None, **asked)
+def timeline(
+    memory: Memory, project: str = "", format_: str = "index", with_rows: bool = False, **around: Any
+) -> str | dict[str, Any]:
+    """Return what happened around a record or time as a text, as rows, or as both."""
+    there = project_called(memory, project) if project else None
+    moment = observations.timeline_of(memory, project=there, **around)
+    rows = {"anchor": moment["center"].number if moment["center"] else moment["at"], "items": list[Any]()}
+    for entry in moment["entries"]:
+        sort = "session" if entry.record.kind == types.SESSION else "observation"
+        rows["items"].append({"type": sort, "epoch": epoch_ms(entry.record.created_at), "data": row(entry)})
+    return _shown(rows, page("timeline", moment), with_rows=with_rows) if format_ == "index" else rows
 
 
-def timeline(memory: Memory, format_: str, project: str = "", **around: Any) -> str | dict[str, Any]:
-    """Return what happened around a record or time."""
-    moment = _moment(memory, project, around)
-    return page("timeline", moment) if format_ == "index" else timeline_rows(moment)
-
-
-def searched(memory: Memory, project: str, format_: str = "json", **args: Any) -> dict[str, Any]:
-    """Return observations and session summaries as rows, on request also as a table to read."""
-    listed = found(memory, project, args)
-    return index_rows(*listed) | (_content(page("index", *listed)) if format_ == "index" else {})
-
-
-def around(memory: Memory, project: str, **asked: Any) -> dict[str, Any]:
-    """Return what happened around a record or time as rows and as text."""
-    moment = _moment(memory, project, asked)
-    return timeline_rows(moment) | _content(page("timeline", moment))
+def _shown(rows: dict[str, Any], text: str, *, with_rows: bool) -> str | dict[str, Any]:
+    return rows | {"content": [{"type": "text", "text": text}]} if with_rows else text
 
 
 def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> dict[str, Any]:
@@ -171,10 +150,6 @@ def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, An
         raise Invalid("ids must name at least one number.", hint='{"ids": [1, 2, 3]}')
     entries = observations.fetched(memory, numbers, order=order_by, limit=limit)
     return {"observations": [cited(entry) for entry in called(memory, entries)]}
-
-
-def _content(text: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}]}
 
 
 def _items(rows: list[dict[str, Any]], total: int, limit: int, offset: int) -> dict[str, Any]:

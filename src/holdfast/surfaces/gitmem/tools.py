@@ -28,7 +28,7 @@ from holdfast.surfaces.maps import Terms, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal, stored
 from holdfast.surfaces.tool import Call, as_json, read_contract
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
 from holdfast.verbs.records.read import LEARNINGS, list_records, newest_of_kind
@@ -333,8 +333,7 @@ def note_use(memory: Memory, **use: Any) -> str:
     A session records the same outcome of a scar only once: a confirmed scar is not counted again.
     """
     shown_at, reference = _instant(use.get("surfaced_at", "")), use["reference_type"]
-    if reference not in USE_OF:
-        raise Invalid(f"{reference!r} is not a reference_type.", hint=f"Use one of {', '.join(USE_OF)}.")
+    check_choice(reference, USE_OF, "a reference_type")
     if session := use.get("session_id"):
         memory = memory.acting_in(sessions.find_session(memory, session).id)
     scar, variant = scar_called(memory, _scar_in(use)), use.get("variant_id", "")
