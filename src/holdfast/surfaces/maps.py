@@ -108,7 +108,7 @@ def surface_of(
     terms: Terms,
     *,
     memory_for: "Callable[[Call, dict[str, Any]], Memory]" = lambda call, _: call.memory,
-    present_error: Callable[[HoldfastError], str] = problem_text,
+    present_error: Callable[[HoldfastError], Any] = problem_text,
 ) -> "Surface":
     """Return the surface that implements a contract with these rows; `memory_for` may take arguments out."""
 

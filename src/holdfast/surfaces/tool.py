@@ -122,7 +122,7 @@ class Surface:
     prompts: dict[str, Tool] = field(default_factory=dict)
     fences: bool = False  # True if it writes its own fences around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
-    present_error: Callable[[HoldfastError], str] = str
+    present_error: Callable[[HoldfastError], Any] = str
 
     def tool(self, title: str, **hints: Any) -> Callable[[Function], Function]:
         """Add a function as a tool: name, description and schema come from its name, docstring and signature."""
@@ -148,13 +148,13 @@ class Surface:
         """Check the arguments and run the tool; return its result or error as text, and whether it failed. Only bugs raise."""
         tool = self.tools[self.aliases.get(name, name)]
         try:
-            result = tool.run(call, **self.take(tool, arguments))
-            # Values are defused before they become JSON, whose escapes hide some markers.
-            text = result if isinstance(result, str) else as_json(with_texts(result, defused))
-            return self._safe(text), False
+            result, failed = tool.run(call, **self.take(tool, arguments)), False
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
-            return self._safe(self.present_error(problem)), True
+            result, failed = self.present_error(problem), True
+        if not isinstance(result, str):  # values are defused before they become JSON, whose escapes hide some markers
+            result = json.dumps(with_texts(result, defused), ensure_ascii=False, indent=2)
+        return self._safe(result), failed
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
         """Return the resource at a URI and its text, or None if this table has no such resource."""
@@ -182,11 +182,6 @@ def _add(table: dict[str, Tool], title: str, hints: Mapping[str, Any], function:
 def description_of(function: Function) -> str:
     """Return a function's docstring on one line."""
     return " ".join((function.__doc__ or "").split())
-
-
-def as_json(value: Any) -> str:
-    """Return a value as JSON for a model."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def for_agents(hint: str, surface: str) -> str:

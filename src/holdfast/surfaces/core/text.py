@@ -73,8 +73,7 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     if not recalled.hits:
         more = f" {gated} weak matches were left out; mode=exploratory includes more." if gated else ""
         closest = near and f"Closest, probably not about it: {line(near)}"
-        lines = filled(f"No memory fits this question.{more}", closest)
-        return "\n".join([*lines, *quarantined, *recalled.notes])
+        return "\n".join(filled(f"No memory fits this question.{more}", closest, *quarantined, *recalled.notes))
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
     remarks = filled(

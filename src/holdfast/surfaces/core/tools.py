@@ -117,6 +117,7 @@ TERMS = Terms(
 )
 _, ROWS = read_rows(HERE, globals())
 Ids = Annotated[list[str], {"minItems": 1}]
+Payload = Annotated[dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."]
 Budget = Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}]
 
 
@@ -244,9 +245,7 @@ def session(
     title: Annotated[str, "start: what it is about."] = "",
     issue: str = "",
     close_type: Literal["standard", "quick", "autonomous", "retroactive"] = "standard",
-    payload: Annotated[
-        dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."
-    ] = {},  # noqa: B006
+    payload: Payload = {},  # noqa: B006
     text: Annotated[str, "A transcript, or what to find in them."] = "",
     force: Annotated[bool, "start: a new one although one is active."] = False,
 ) -> str:

@@ -27,7 +27,7 @@ from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.surfaces.maps import Terms, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal, stored
-from holdfast.surfaces.tool import Call, as_json, read_contract
+from holdfast.surfaces.tool import Call, read_contract
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
@@ -452,10 +452,10 @@ TERMS = Terms(
 _, ROWS = read_rows(HERE, globals())
 
 
-def present_error(problem: HoldfastError) -> str:
+def present_error(problem: HoldfastError) -> dict[str, Any]:
     """Format an error as GitMem documents it."""
     message = str(problem) if problem.problems else problem.hint or problem.message
-    return as_json({"success": False, "errors": list(problem.problems) or [problem.message], "message": message})
+    return {"success": False, "errors": list(problem.problems) or [problem.message], "message": message}
 
 
 surface = surface_of(CONTRACT, ROWS, TERMS, memory_for=memory_for, present_error=present_error)

@@ -15,7 +15,7 @@ from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
-from holdfast.surfaces.tool import as_json, read_contract
+from holdfast.surfaces.tool import read_contract
 from holdfast.verbs.exchange.bootstrap import bootstrap, confined
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records import hot
@@ -149,8 +149,5 @@ TERMS = Terms(
 
 SHAPES, ROWS = read_rows(HERE, {**vars(verbs), **globals()})
 surface = surface_of(
-    read_contract(HERE),
-    ROWS,
-    TERMS,
-    present_error=lambda problem: as_json({"success": False, "error": problem_text(problem)}),
+    read_contract(HERE), ROWS, TERMS, present_error=lambda problem: {"success": False, "error": problem_text(problem)}
 )

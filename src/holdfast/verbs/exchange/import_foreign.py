@@ -33,17 +33,14 @@ class Report:
     """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
-    # Records by their key there, their id here, and what they are.
-    taken: list[dict[str, str]] = field(default_factory=list)
-    # There → here → memories, known ones included.
-    projects: dict[str, Counter[str]] = field(default_factory=dict)
+    taken: list[dict[str, str]] = field(default_factory=list)  # their key there, their id here, and what they are
+    projects: dict[str, Counter[str]] = field(default_factory=dict)  # there → here → memories, known ones included
     revised: list[dict[str, str]] = field(default_factory=list)
     merged: list[dict[str, str]] = field(default_factory=list)
     known: int = 0
     moved: int = 0  # known ones that are in another project now
     masked: int = 0
-    # Other events than those that create records, by verb: sessions, uses, links.
-    events: dict[str, int] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)  # by verb, but for those that create records
     transcripts: int = 0
     asides: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)

@@ -57,16 +57,14 @@ class Plan:
     """The events of edits, the records of new files, and what is left unchanged."""
 
     events: list[Event] = field(default_factory=list)
-    # Events that pass the border: of new records with an id, and of committed edits.
-    arriving: list[Event] = field(default_factory=list)
+    arriving: list[Event] = field(default_factory=list)  # pass the border: new records with an id, committed edits
     retired: list[Event] = field(default_factory=list)  # of deleted files
     born: dict[str, str] = field(default_factory=dict)  # records of new files → their files
     touched: set[str] = field(default_factory=set)
     refused: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
     old: dict[str, str] = field(default_factory=dict)
-    # Of events that pass the border; None: edited on this machine.
-    authors: dict[str, str | None] = field(default_factory=dict)
+    authors: dict[str, str | None] = field(default_factory=dict)  # of what arrives; None: edited on this machine
 
     def arrive(self, events: Sequence[Event], author: str) -> None:
         """Let events pass the border under an author's name; without one they count as edited on this machine."""
