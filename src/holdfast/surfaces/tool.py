@@ -239,7 +239,8 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
         raise Invalid(f"An argument is nested more than {DEEPEST} deep.")
     kind = schema.get("type")
     if isinstance(value, str) and kind not in ("string", None):
-        value = _parsed(value, kind)
+        read = json_or_none(value.strip().lower() if kind == "boolean" else value)
+        value = read if is_a(kind, read) and not isinstance(read, str) else value
     if isinstance(value, str) and "enum" in schema:
         return next((choice for choice in schema["enum"] if _plain(choice) == _plain(value)), value)
     if kind == "string":  # a number, or a list of texts, is one text
@@ -267,12 +268,6 @@ def parameter_name(name: str) -> str:
 
 def _not_loaded(*_: Any, **__: Any) -> Any:
     raise NotImplementedError
-
-
-def _parsed(value: str, kind: Any) -> Any:
-    """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
-    read = json_or_none(value.strip().lower() if kind == "boolean" else value)
-    return read if is_a(kind, read) and not isinstance(read, str) else value
 
 
 def _plain(value: Any) -> str:

@@ -42,11 +42,10 @@ def cited_paths(text: str) -> list[str]:
 
 def verified_parts(anchors: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what a check covered: paths, commits and versions."""
-    paths = [anchor for anchor in anchors if not anchor.startswith(tuple(PREFIXES.values()))]
-    return {"verified_paths": paths} | {
-        name: [anchor.removeprefix(prefix) for anchor in anchors if anchor.startswith(prefix)]
-        for name, prefix in PREFIXES.items()
-    }
+    parts = {"verified_paths": [anchor for anchor in anchors if not anchor.startswith(tuple(PREFIXES.values()))]}
+    for name, prefix in PREFIXES.items():
+        parts[name] = [anchor.removeprefix(prefix) for anchor in anchors if anchor.startswith(prefix)]
+    return parts
 
 
 def anchors_of(parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -47,15 +47,17 @@ TERMS = Terms(
 # Their names of what is asked.
 ASKED = {"question": "query", "since": "date_start", "until": "date_end", "agent": "platform_source"}
 ASKED |= {"order": "order_by"}
+Plain = dict[str, Any]
+Answer = str | Plain
 FURTHER = 4  # factor on how far back a full context goes
 
 
-def row(entry: Entry) -> dict[str, Any]:
+def row(entry: Entry) -> Plain:
     """Return an observation (the shape of /api/observation/:id) or the summary of a session."""
     return mapped(SHAPES["SUMMARY" if entry.record.kind == types.SESSION else "OBSERVATION"], entry, None, TERMS)
 
 
-def cited(entry: Entry) -> dict[str, Any]:
+def cited(entry: Entry) -> Plain:
     """Return a row with our permanent link next to its number."""
     return {**row(entry), "url": f"/r/{entry.record.id}"}
 
@@ -90,14 +92,12 @@ def workflow(_: Memory) -> str:
     return page("workflow")
 
 
-def search(
-    memory: Memory, project: str = "", format_: str = "json", with_rows: bool = False, **args: Any
-) -> str | dict[str, Any]:
+def search(memory: Memory, project: str = "", format_: str = "json", with_rows: bool = False, **args: Any) -> Answer:
     """Return observations as an index, as rows, or as both; of all projects unless one is named."""
     type_ = args.get("type_", "")  # one that is not a category is an observation type
     category = type_ if type_ in observations.CATEGORIES else ""
     sorts = (*_split(args.get("obs_type", "")), *(() if category else _split(type_)))
-    given: dict[str, Any] = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
+    given: Plain = {name: args.get(theirs, "") for name, theirs in ASKED.items()}
     given |= {name: _split(args.get(name, "")) for name in ("concepts", "files")}
     given |= {"category": category or ("observations" if type_ or sorts else ""), "types": sorts}
     wanted = observations.Wanted(everywhere=not project, limit=args["limit"], offset=args["offset"], **given)
@@ -113,12 +113,10 @@ def search(
     return _shown(rows, page("index", found, wanted), with_rows=with_rows) if format_ == "index" else rows
 
 
-def timeline(
-    memory: Memory, project: str = "", format_: str = "index", with_rows: bool = False, **around: Any
-) -> str | dict[str, Any]:
+def timeline(memory: Memory, project: str = "", format_: str = "index", with_rows: bool = False, **near: Any) -> Answer:
     """Return what happened around a record or time as a text, as rows, or as both."""
     there = project_called(memory, project) if project else None
-    moment = observations.timeline_of(memory, project=there, **around)
+    moment = observations.timeline_of(memory, project=there, **near)
     rows = {"anchor": moment["center"].number if moment["center"] else moment["at"], "items": list[Any]()}
     for entry in moment["entries"]:
         sort = "session" if entry.record.kind == types.SESSION else "observation"
@@ -126,24 +124,24 @@ def timeline(
     return _shown(rows, page("timeline", moment), with_rows=with_rows) if format_ == "index" else rows
 
 
-def _shown(rows: dict[str, Any], text: str, *, with_rows: bool) -> str | dict[str, Any]:
+def _shown(rows: Plain, text: str, *, with_rows: bool) -> Answer:
     return rows | {"content": [{"type": "text", "text": text}]} if with_rows else text
 
 
-def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> dict[str, Any]:
+def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> Plain:
     """Return a page of observations or of session summaries, newest first."""
     query = Query.of(everywhere=not project, kinds=(types.SESSION,) if sessions else types.OBSERVED, limit=limit)
     page = browse(in_project(memory, project), query, offset=offset)
     return _items([cited(entry) for entry in called(memory, page.entries)], page.total, limit, offset)
 
 
-def prompts(memory: Memory, limit: int, offset: int) -> dict[str, Any]:
+def prompts(memory: Memory, limit: int, offset: int) -> Plain:
     """Return a page of what users asked, latest first."""
     page, total = observations.prompts(memory, limit=limit, offset=offset)
     return _items([mapped(SHAPES["PROMPT"], prompt, None, TERMS) for prompt in page], total, limit, offset)
 
 
-def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, Any]:
+def several(memory: Memory, ids: str, order_by: str, limit: int) -> Plain:
     """Return the observations that a list in a text names."""
     numbers = [number for part in ids.strip("[] ").split(",") if (number := whole_number(part.strip())) is not None]
     if not numbers:
@@ -152,13 +150,11 @@ def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, An
     return {"observations": [cited(entry) for entry in called(memory, entries)]}
 
 
-def _items(rows: list[dict[str, Any]], total: int, limit: int, offset: int) -> dict[str, Any]:
+def _items(rows: list[Plain], total: int, limit: int, offset: int) -> Plain:
     return {"items": rows, "hasMore": offset + len(rows) < total, "offset": offset, "limit": limit, "total": total}
 
 
-def get_observations(
-    memory: Memory, ids: list[int], limit: int, order_by: str = "", project: str = ""
-) -> list[dict[str, Any]]:
+def get_observations(memory: Memory, ids: list[int], limit: int, order_by: str = "", project: str = "") -> list[Plain]:
     """Return observations in full; only of one project if it is named."""
     entries = observations.fetched(memory, ids, order=order_by, limit=limit)
     only = project_called(memory, project) if project else ""
@@ -175,7 +171,7 @@ def context(memory: Memory, full: bool, project: str = "", projects: str = "", p
     return page("context", targets[-1], entries, memory.clock.now(), types=types.TYPES, summary=summary)
 
 
-def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> dict[str, Any]:
+def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> Plain:
     """Save one manually, of a known type an observation, else a fact; return it with the number it is fetched by."""
     there = in_project(memory, project_id)
     if server_session_id:

@@ -108,13 +108,7 @@ def state(memory: Memory, days: int) -> str:
     return f"{shown}\n{page('health', health=health(memory, days=days))}"
 
 
-TERMS = Terms(
-    filters={
-        "form": form_of,
-        "half": lambda limit: max(1, limit // 2),
-        "line": line,
-    }
-)
+TERMS = Terms(filters={"form": form_of, "half": lambda limit: max(1, limit // 2), "line": line})
 _, ROWS = read_rows(HERE, globals())
 Ids = Annotated[list[str], {"minItems": 1}]
 Payload = Annotated[dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."]

@@ -410,12 +410,8 @@ def search_lessons(
         record = find(memory, text).record
         return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
     recalled = recalling.recall(memory, Query(text=text, kinds=tuple(kinds), limit=limit * MORE), surface=False)
-    hits = [
-        hit
-        for hit in recalled.hits
-        if severity in ("", hit.record.fields.get("severity"))
-        and (hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent")
-    ]
+    hits = [hit for hit in recalled.hits if severity in ("", hit.record.fields.get("severity"))]
+    hits = [hit for hit in hits if hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent"]
     return replace(recalled, hits=tuple(hits[:limit]))
 
 

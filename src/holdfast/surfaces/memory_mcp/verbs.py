@@ -108,9 +108,8 @@ def stats(memory: Memory) -> Plain:
     if origins["imported"]:
         mined = sum(is_mined(entry.record) for entry in browse(memory, Query(text="", limit=total)).entries)
     sources = {"manual": total - mined, "mined": mined}
-    by_source = {name: count for name, count in sources.items() if count}
     totals = {"total_memories": total, "hot_cache_count": len(hot.hot_ids(memory))}
-    return totals | {"by_type": dict(by_type), "by_source": by_source}
+    return totals | {"by_type": dict(by_type), "by_source": {name: count for name, count in sources.items() if count}}
 
 
 def accesses(vitals: Vitals) -> int:

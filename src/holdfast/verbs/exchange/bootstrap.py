@@ -55,10 +55,8 @@ def bootstrap(
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
     paths = [path for name in files or documents.FILES for path in _named(folder, name)]
     if not files:
-        asides = (documents.is_changelog, documents.is_aside)
-        paths = [
-            path for path in paths if documents.is_document(path.name) and not any(is_(path.name) for is_ in asides)
-        ]
+        paths = [path for path in paths if documents.is_document(path.name) and not documents.is_changelog(path.name)]
+        paths = [path for path in paths if not documents.is_aside(path.name)]
         paths += [path for name in MANIFESTS for path in _named(folder, name)]
     each = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # once, where it came first
     drafts, problems, texts, read = list[Draft](), list[str](), set[str](), 0

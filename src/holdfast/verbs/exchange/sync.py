@@ -106,14 +106,13 @@ def sync(
         quarantining = [event for event in events if event.verb == "arrived" and event.data["held"]]
         waits = {event_id for event in quarantining for event_id in event.data["events"]}
         used = {event.about for event in events if event.verb in SHARED and event.id not in waits}
+        remarks = (arrived.remarks, plan.refused, plan.remarks, border.remarks, withheld, put.remarks, replaced)
         return Synced(
             replica=replica.name,
             came=len(changed - ({event.about for event in quarantining} - used)),
             retired=len(plan.retired),
             put=put,
-            remarks=_printable(
-                arrived.remarks, plan.refused, plan.remarks, border.remarks, withheld, put.remarks, replaced
-            ),
+            remarks=_printable(*remarks),
             missing=missing,
             held=border.held,
         )
