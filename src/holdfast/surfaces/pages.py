@@ -49,8 +49,7 @@ def pages_of(
         from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # loaded when the first page is rendered
 
         # Only styled text has tags, which values must not imitate.
-        environment = Environment(autoescape=styled, undefined=StrictUndefined)  # noqa: S701
-        environment.trim_blocks = environment.lstrip_blocks = True
+        environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=styled)  # noqa: S701
         own = {"day": reader.day, "minute": reader.minute, "session": reader.session}
         own |= {"line": partial(line, reader=reader), "unanswered": partial(unanswered, reader=reader)}
         environment.filters |= {**_FILTERS, **own, **filters}

@@ -14,7 +14,7 @@ from holdfast import __version__
 from holdfast.engine.views import usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.ids import days_between, parse_instant, short
+from holdfast.model.ids import days_between, epoch_ms, parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Draft, Record
@@ -44,8 +44,6 @@ from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
 CONTRACT = read_contract(HERE)
-PAYLOAD = PAYLOAD_FILES[1]
-MS_PER_DAY = 86_400_000
 INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
 ANALYSES: Mapping[str, Callable[..., Any]]
 ANALYSES = {"summary": analyses.activity, "reflections": analyses.reflections, "blindspots": analyses.blind_spots}
@@ -89,7 +87,7 @@ def session_start(memory: Memory, call: Call, about: str, issue_title: str = "",
     memory, opened = sessions.start(memory, title=shorten(issue_title, 200), project=memory.project, **asked)
     call.client.context = memory.context
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
-    payload = payload_file(memory, opened.session.id, PAYLOAD)
+    payload = payload_file(memory, opened.session.id, PAYLOAD_FILES[1])
     if payload and memory.role != "read":  # agents write to it with any program
         payload.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     word = "resumed" if opened.resumed else "started"
@@ -152,8 +150,9 @@ def create_learning(
             against < COUNTER_ARGUMENTS and f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments",
         )
         if problems:
-            why = "counter-arguments state when it is reasonable to ignore the scar."
-            hint = f"Add what is missing and call again; {why}"
+            hint = (
+                "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
+            )
             raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
     else:  # fields that only a scar has
         fields = {name: value for name, value in fields.items() if name not in ("counter_arguments", "scar_type")}
@@ -284,9 +283,8 @@ def cache_flush(memory: Memory, progress: Any) -> dict[str, Any]:
     """Rebuild the search index."""
     before, began = _learnings(memory), memory.clock.now()
     memory.store.rebuild(progress=progress)
-    took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
-    counts = {"previous_scar_count": before, "new_scar_count": _learnings(memory)}
-    return {"success": True, **counts, "elapsed_ms": took}
+    took = max(0, epoch_ms(memory.clock.now()) - epoch_ms(began))
+    return {"success": True, "previous_scar_count": before, "new_scar_count": _learnings(memory), "elapsed_ms": took}
 
 
 def session_called(memory: Memory, reference: str) -> str:

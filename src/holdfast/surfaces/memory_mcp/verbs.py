@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.engine.views import Entry, links, records
 from holdfast.model.errors import NotFound
-from holdfast.model.ids import days_between
+from holdfast.model.ids import epoch_ms
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
@@ -37,7 +37,6 @@ HOW = {"supersedes": "supersede", "delete": "remove", "weaken": "weaken"}
 DONE = {"supersedes": "is superseded by it", "delete": "is removed", "weaken": "has less trust"}
 MOST_CANDIDATES, ENOUGH = 1_000, 3
 LASTED_DAYS = 7.0
-SECONDS_PER_DAY = 86_400
 MOST_SHOWN = 20
 PROMOTED, WORTH = 3, 0.6
 GROUPS: Mapping[str, str] = {
@@ -314,10 +313,9 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
 
 def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = "") -> list[Record]:
     """Reject the mined candidates that are listed, and those whose sort has the prefix."""
-    rejected = mining.reject(memory, references) if references else []
     offered = [candidate["record"] for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
     alike = [record.id for record in offered if sort_of(record).startswith(prefix)]
-    return rejected + (mining.reject(memory, alike) if alike else [])
+    return mining.reject(memory, [*references, *alike])
 
 
 def sort_of(record: Record) -> str:
@@ -389,7 +387,7 @@ def metrics_status(memory: Memory) -> Plain:
     counters = {f"hot_cache.{name}": value for name, value in counted["hot"].items()}
     counters |= {"recall.total": counted["recalls"], "store.total": counted["writes"]}
     counters |= {"mining.outputs": counted["outputs"]}
-    uptime = days_between(session.started_at, memory.clock.now()) * SECONDS_PER_DAY if session else 0
+    uptime = max(0, epoch_ms(memory.clock.now()) - epoch_ms(session.started_at)) / 1_000 if session else 0
     pinned, used = sum(member.pinned for member in members), round(len(members) / capacity, 3) if capacity else 0.0
     sizes = {"size": len(members), "max_size": capacity, "pinned": pinned, "utilization": used}
     gauges = {f"hot_cache.{name}": value for name, value in sizes.items()}
@@ -407,7 +405,7 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
     hot.promote_recalled(memory, [hit.record.id for hit in results.hits])
     hits = {hit.record.id: hit for hit in results.hits}
     known = vitals_by_id(memory, [*hits, *(linked.record.id for linked in results.related)])
-    listed = [(known[id_], {"fit": hit.fit, "score": hit.score}, hit) for id_, hit in hits.items()]
+    listed = [(known[id_], hit) for id_, hit in hits.items()]
     farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
     for linked in results.related:
         other, source = known[linked.record.id], hits[linked.source]

@@ -261,8 +261,7 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
     if not edit.about:
         plan.born[_plan_new(memory, edit, sharing, plan)] = edit.where
         return
-    history = memory.store.events_about(edit.about)
-    record = memory.store.folded(edit.about)
+    record, history = memory.store.folded(edit.about), memory.store.events_about(edit.about)
     if record is None:
         plan.arrive(_recorded_elsewhere(memory, edit, sharing), edit.author)
         plan.born[edit.about] = edit.where
