@@ -25,10 +25,6 @@ def lend_book(_: None, title: str, how_long: int, type_: str = "", **given: Any)
     return {"title": title, "how_long": how_long, "type": type_, **given}
 
 
-def as_json(value: Any) -> str:
-    return json.dumps(value)
-
-
 def as_problems(problem: HoldfastError) -> str:
     return json.dumps(problem.problems or [problem.message])
 
@@ -40,9 +36,8 @@ def contract() -> Surface:
 
 @pytest.fixture
 def surface(contract: Surface) -> Surface:
-    return surface_of(
-        contract, {"lend-book": Row(lend_book)}, memory_for=no_memory, present=as_json, present_error=as_problems
-    )
+    rows = {"lend-book": Row(lend_book)}
+    return surface_of(contract, rows, Terms(), memory_for=no_memory, present_error=as_problems)
 
 
 def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:

@@ -6,7 +6,6 @@ A path starts at the value on hand, then at the values around it (an outer item,
 that a mapping has, `path{…}` maps what is there and `path[…]` each item of it, `'text'` is a constant and `"text {path|filter}"` a text with holes.
 """
 
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -43,7 +42,8 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "minute": lambda at: at[:16],
     "none": lambda value: value or None,
     "not": lambda value: not value,
-    "one": lambda value: [value],
+    "now": lambda memory: memory.clock.now(),
+    "one": lambda value: [value] if value else None,
     "or": lambda value, instead: value or instead,
     "percent": lambda value: f"{value:.0%}",
     "relevance": RELEVANCE.__getitem__,
@@ -97,11 +97,6 @@ def read_rows(folder: Path, own: Mapping[str, Any]) -> tuple[dict[str, str], dic
     return shapes, rows
 
 
-def text_or_json(result: Any) -> str:
-    """Return a text as it is, anything else as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
-
-
 def problem_text(problem: HoldfastError) -> str:
     """Return an error as one line: every problem with the arguments, or the message, and what to do."""
     return f"{'; '.join(problem.problems) + '.' if problem.problems else problem.message} {problem.hint}".strip()
@@ -110,29 +105,21 @@ def problem_text(problem: HoldfastError) -> str:
 def surface_of(
     contract: "Surface",
     rows: Mapping[str, Row],
+    terms: Terms,
     *,
-    terms: Terms | None = None,
     memory_for: "Callable[[Call, dict[str, Any]], Memory]" = lambda call, _: call.memory,
-    **formats: Any,
+    present_error: Callable[[HoldfastError], Any] = problem_text,
 ) -> "Surface":
     """Return the surface that implements a contract with these rows; `memory_for` may take arguments out."""
-    from holdfast.surfaces.tool import parameter_name  # noqa: PLC0415  the command line maps without tools
 
     def runs(name: str) -> Callable[..., Any]:
-        given = contract.tools[name].schema["properties"] if name in contract.tools else ()
-        promised = tuple(map(parameter_name, given))
-
-        def run(call: "Call", **arguments: Any) -> Any:
-            known = dict.fromkeys(promised) | arguments
-            return rows[name].run(memory_for(call, known), known, terms or Terms(), call)
-
-        return run
+        return lambda call, **given: rows[name].run(memory_for(call, given), given, terms, call)
 
     return replace(
         contract,
         tools={name: replace(tool, run=runs(name)) for name, tool in contract.tools.items()},
         resources={uri: replace(one, run=runs(one.name)) for uri, one in contract.resources.items()},
-        **{"present": text_or_json, "present_error": problem_text} | formats,
+        present_error=present_error,
     )
 
 
@@ -165,10 +152,6 @@ class Scope:
                 value = shorten(value, int(name)) if isinstance(value, str) else round(value, int(name))
         return value
 
-    def filled(self, text: str) -> str:
-        """Return a text with its holes filled."""
-        return _HOLE.sub(lambda hole: str(self.get(hole[1])), text)
-
 
 def scope_of(memory: "Memory | None", terms: Terms, *values: Any) -> Scope:
     """Return the scope of these values in a memory."""
@@ -178,8 +161,7 @@ def scope_of(memory: "Memory | None", terms: Terms, *values: Any) -> Scope:
 
 def mapped(text: str, value: Any, memory: "Memory | None", terms: Terms) -> dict[str, Any]:
     """Return a value as the object that a map makes of it."""
-    made = getter(text)(scope_of(memory, terms).within(value))
-    assert isinstance(made, dict)
+    made: dict[str, Any] = getter(text)(scope_of(memory, terms).within(value))
     return made
 
 
@@ -198,7 +180,7 @@ def _value(tokens: deque[str]) -> Getter:
     if word == "{":
         return _object(tokens, "}")
     if word[0] == '"':
-        return lambda scope: scope.filled(word[1:-1])
+        return lambda scope: _HOLE.sub(lambda hole: str(scope.get(hole[1])), word[1:-1])
     if word[0] == "'" or re.fullmatch(r"true|false|null|-?\d+(\.\d+)?", word):
         constant = word[1:-1] if word[0] == "'" else parse_json(word)
         return lambda _: constant

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.ids import short
-from holdfast.model.text import counted, listed, plotted, shorten, tokens_of
+from holdfast.model.text import counted, filled, listed, plotted, shorten, tokens_of
+from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, unanswered
+from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
 
-FILE = "pages.txt"
+LEFT_OFF = 300  # tokens
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
 _SIGNS = {"◦": ITEM, "⋯": MORE, "⏎": BLANK, "⇥": HANG}
 _MACRO = re.compile(r"{% macro (\w+).*?{%-? endmacro %}", re.DOTALL)
@@ -26,12 +27,14 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "cut": shorten,
     "fixed": lambda number: f"{number:.2f}",
     "kind": kind_of,
+    "left_off": lambda work: plain(work, LEFT_OFF),
     "listed": listed,
     "megabytes": lambda size: f"{size / 1e6:.1f} MB",
     "number": lambda number: f"{number:,}",
     "percent": lambda number: f"{number:.0%}",
     "plotted": plotted,
     "short": short,
+    "tallies": tallies,
     "words": lambda name: name.replace("_", " "),
 }
 
@@ -46,8 +49,7 @@ def pages_of(
         from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # loaded when the first page is rendered
 
         # Only styled text has tags, which values must not imitate.
-        environment = Environment(autoescape=styled, undefined=StrictUndefined)  # noqa: S701
-        environment.trim_blocks = environment.lstrip_blocks = True
+        environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=styled)  # noqa: S701
         own = {"day": reader.day, "minute": reader.minute, "session": reader.session}
         own |= {"line": partial(line, reader=reader), "unanswered": partial(unanswered, reader=reader)}
         environment.filters |= {**_FILTERS, **own, **filters}
@@ -63,7 +65,12 @@ def pages_of(
     def page(name: str, /, *value: Any, reader: Reader = MODEL, **values: Any) -> str:
         text = str(macro(name, reader)(*value, **values)).strip("\n")
         text = text if blank else re.sub(r"\n[ \n]*(?=\n)", "", text)
-        return fitted(text, reader.budget).replace(BLANK, "")
+        body, more, rest = text.partition(MORE)
+        if more:
+            hint, _, tail = rest.partition("\n")
+            head, *items = (part.rstrip("\n") for part in body.split(ITEM))
+            text = within(reader.budget, filled(head), items, hint, filled(tail))
+        return text.replace(BLANK, "")
 
     return page
 
@@ -71,15 +78,7 @@ def pages_of(
 @cache
 def macros_in(folder: Path) -> dict[str, str]:
     """Return the sources of the macros in a folder's pages.txt, by their names."""
-    return {found[1]: found[0] for found in _MACRO.finditer((folder / FILE).read_text(encoding="utf-8"))}
-
-
-def fitted(text: str, budget: int) -> str:
-    """Return a page with as many of its items as fit into a number of tokens (0: all), and how to see the others."""
-    body, more, rest = text.partition(MORE)
-    hint, _, tail = rest.partition("\n")
-    head, *items = (part.rstrip("\n") for part in body.split(ITEM))
-    return within(budget, [head] if head else [], items, hint, [tail] if tail else []) if more else text
+    return {found[1]: found[0] for found in _MACRO.finditer((folder / "pages.txt").read_text(encoding="utf-8"))}
 
 
 def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:

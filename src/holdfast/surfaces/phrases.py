@@ -32,10 +32,9 @@ class Reader:
     words: Mapping[str, str] = field(hash=False)  # what to call, by what it is for
 
 
-_WORDS = {name: dict(rows) for name, rows in tables(__file__).items()}
-WORDS_OF_PERSON = _WORDS.pop("reader person")
-MODEL = Reader(words=_WORDS.pop("reader model"))
-REMEDIES: Mapping[str, Remedies] = _WORDS  # by host or surface
+REMEDIES: dict[str, Remedies] = {name: dict(rows) for name, rows in tables(__file__).items()}  # by host or surface
+WORDS_OF_PERSON = REMEDIES.pop("reader person")
+MODEL = Reader(words=REMEDIES.pop("reader model"))
 
 
 def content(record: Record) -> str:

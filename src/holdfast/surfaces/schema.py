@@ -52,7 +52,7 @@ def problems_of(schema: Schema, value: Any, missing: str = MISSING, path: str = 
     """Yield every way in which arguments do not fit a schema; `missing` is the message for one that is left out."""
     name = path or "the arguments"
     wanted = schema.get("type")
-    if wanted and not _is(value, wanted):
+    if wanted and not is_a(wanted, value):
         yield f"{name} must be {_spoken(schema)}"
         return
     if "enum" in schema and value not in schema["enum"]:
@@ -90,9 +90,10 @@ def _bounds(least: Any, most: Any) -> str:
     return f"between {least} and {most}"
 
 
-def _is(value: Any, wanted: str | list[str]) -> bool:
+def is_a(wanted: str | list[str], value: Any) -> bool:
+    """True if a value is of a type of JSON Schema, or of one of several."""
     if isinstance(wanted, list):
-        return any(_is(value, kind) for kind in wanted)
+        return any(is_a(kind, value) for kind in wanted)
     if isinstance(value, bool):
         return wanted == "boolean"
     if wanted == "integer" and isinstance(value, float):

@@ -12,18 +12,18 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from holdfast.model.errors import HoldfastError, Invalid, NotFound
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.fence import defused
 from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.patterns import tables
 from holdfast.model.text import DEEPEST, check_keepable
-from holdfast.surfaces.schema import MISSING, Schema, check_arguments, problems_of, schema_of
+from holdfast.surfaces.schema import MISSING, Schema, check_arguments, is_a, problems_of, schema_of
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Context, Memory
@@ -33,8 +33,6 @@ _VARIABLE = re.compile(r"\\\{(\w+)\\\}")  # in an escaped URI
 # What agents read instead of commands of the terminal: the tools that their surface has for the same.
 HINTS = {surface: dict(rows) for surface, rows in tables(str(Path(__file__).with_name("hints.py"))).items()}
 CONTRACT = "contract.json"
-_BUILTIN = frozenset(dir(builtins))
-_TYPES = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
 _COMMAND = re.compile(r"\bholdfast (?=[a-z])")
 
 
@@ -63,13 +61,11 @@ class Call:
 
 def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
     """Return a thread-safe function that opens a memory when first called and returns the same one afterwards."""
-    lock, opened = threading.Lock(), list["Memory"]()
+    lock, opened = threading.Lock(), cache(open_it)
 
     def give() -> "Memory":
         with lock:
-            if not opened:
-                opened.append(open_it())
-            return opened[0]
+            return opened()
 
     return give
 
@@ -126,8 +122,7 @@ class Surface:
     prompts: dict[str, Tool] = field(default_factory=dict)
     fences: bool = False  # True if it writes its own fences around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
-    present: Callable[[Any], str] = str
-    present_error: Callable[[HoldfastError], str] = str
+    present_error: Callable[[HoldfastError], Any] = str
 
     def tool(self, title: str, **hints: Any) -> Callable[[Function], Function]:
         """Add a function as a tool: name, description and schema come from its name, docstring and signature."""
@@ -151,17 +146,15 @@ class Surface:
 
     def call(self, call: Call, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
         """Check the arguments and run the tool; return its result or error as text, and whether it failed. Only bugs raise."""
-        tool = self.tools.get(self.aliases.get(name, name))
+        tool = self.tools[self.aliases.get(name, name)]
         try:
-            if tool is None:
-                raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            result = tool.run(call, **self.take(tool, arguments))
-            # Values are defused before they become JSON, whose escapes hide some markers.
-            defused_result = result if isinstance(result, str) else with_texts(result, defused)
-            return self._safe(self.present(defused_result)), False
+            result, failed = tool.run(call, **self.take(tool, arguments)), False
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
-            return self._safe(self.present_error(problem)), True
+            result, failed = self.present_error(problem), True
+        if not isinstance(result, str):  # values are defused before they become JSON, whose escapes hide some markers
+            result = json.dumps(with_texts(result, defused), ensure_ascii=False, indent=2)
+        return self._safe(result), failed
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
         """Return the resource at a URI and its text, or None if this table has no such resource."""
@@ -227,17 +220,16 @@ def schema_in(one: Mapping[str, Any], shared: Mapping[str, Schema]) -> Schema:
 
 
 def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
-    """Return the arguments under the function's parameter names: converted, checked and with the contract's defaults."""
+    """Return the arguments under the function's parameter names: converted, checked, and the contract's defaults or None for the others."""
     check_keepable(dict(arguments))
     known = tool.schema["properties"]
-    named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
-    named |= {name: value for name, value in arguments.items() if name in known}
+    named = {tool.synonyms.get(name, name): value for name, value in arguments.items()} | dict(arguments)
     given = ((name, value) for name, value in named.items() if name in known and value is not None)
     values = {name: converted(known[name], value) for name, value in given}
     if problems := list(problems_of(tool.schema, values, missing)):
         message = f"Validation failed: invalid arguments for {tool.name}."
         raise Invalid(message, hint="Correct the arguments and call again.", problems=problems)
-    defaults = {name: schema["default"] for name, schema in known.items() if "default" in schema}
+    defaults = {name: schema.get("default") for name, schema in known.items()}
     return {parameter_name(name): value for name, value in (defaults | values).items()}
 
 
@@ -247,7 +239,8 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
         raise Invalid(f"An argument is nested more than {DEEPEST} deep.")
     kind = schema.get("type")
     if isinstance(value, str) and kind not in ("string", None):
-        value = _parsed(value, kind)
+        read = json_or_none(value.strip().lower() if kind == "boolean" else value)
+        value = read if is_a(kind, read) and not isinstance(read, str) else value
     if isinstance(value, str) and "enum" in schema:
         return next((choice for choice in schema["enum"] if _plain(choice) == _plain(value)), value)
     if kind == "string":  # a number, or a list of texts, is one text
@@ -270,18 +263,11 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
 def parameter_name(name: str) -> str:
     """Return the Python name of a parameter: snake case, and no keyword or builtin."""
     snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
-    return f"{snake}_" if keyword.iskeyword(snake) or snake in _BUILTIN else snake
+    return f"{snake}_" if keyword.iskeyword(snake) or hasattr(builtins, snake) else snake
 
 
 def _not_loaded(*_: Any, **__: Any) -> Any:
     raise NotImplementedError
-
-
-def _parsed(value: str, kind: Any) -> Any:
-    """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
-    wanted = tuple(type_ for name in (kind if isinstance(kind, list) else [kind]) for type_ in _TYPES.get(name, ()))
-    read = json_or_none(value.strip().lower() if bool in wanted else value)
-    return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
 
 
 def _plain(value: Any) -> str:

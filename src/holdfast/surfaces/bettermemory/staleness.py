@@ -42,11 +42,10 @@ def cited_paths(text: str) -> list[str]:
 
 def verified_parts(anchors: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what a check covered: paths, commits and versions."""
-    paths = [anchor for anchor in anchors if not anchor.startswith(tuple(PREFIXES.values()))]
-    return {"verified_paths": paths} | {
-        name: [anchor.removeprefix(prefix) for anchor in anchors if anchor.startswith(prefix)]
-        for name, prefix in PREFIXES.items()
-    }
+    parts = {"verified_paths": [anchor for anchor in anchors if not anchor.startswith(tuple(PREFIXES.values()))]}
+    for name, prefix in PREFIXES.items():
+        parts[name] = [anchor.removeprefix(prefix) for anchor in anchors if anchor.startswith(prefix)]
+    return parts
 
 
 def anchors_of(parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -91,10 +90,9 @@ class Staleness:
         """How many commits were made since the record was verified; None if unknown."""
         if self.commits is None:
             return None
-        status, advice = "clean", None
-        if self.commits:
-            status, advice = "drift", "The code changed since this was verified: check it again, then memory_verify."
-        return {"status": status, "commits_since_verify": self.commits, "recommendation": advice}
+        advice = "The code changed since this was verified: check it again, then memory_verify."
+        status, advised = ("drift", advice) if self.commits else ("clean", None)
+        return {"status": status, "commits_since_verify": self.commits, "recommendation": advised}
 
 
 def checked(record: Record, now: str) -> Staleness:

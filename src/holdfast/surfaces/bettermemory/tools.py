@@ -3,12 +3,10 @@
 Every write has a status.
 """
 
-import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +53,7 @@ Plain = dict[str, Any]
 SNIPPET, AROUND = 200, 20
 # The shape of what each refusal names.
 REFUSED = {admit.Duplicate: "SAME", admit.PreviouslyRemoved: "GONE", admit.ScopeMismatch: "MISMATCH"}
+TROUBLES: tuple[queries.Trouble, ...] = ("dead", "cold", "contradicted")
 LONG_WORDS = 500  # words from which an ambient memory is too long for background
 
 
@@ -65,9 +64,8 @@ def memory_for(call: Call, arguments: Mapping[str, Any]) -> Memory:
     for id_ in arguments.get("memory_ids") or ():  # what gets its feedback in this call: nothing has to be inferred
         feedback.impressions.pop(find(memory, id_).record.id, None)
     data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": memory.actor.session}
-    due = feedback.next_turn(memory.clock.now())
-    if events := [memory.event("used", shown.id, data={**data, "token": shown.token}) for shown in due]:
-        memory.note([replace(event, by=RULE) for event in events])
+    if due := feedback.next_turn(memory.clock.now()):
+        memory.note([memory.event("used", shown.id, data={**data, "token": shown.token}, by=RULE) for shown in due])
     return memory
 
 
@@ -117,9 +115,9 @@ def search(
     """Find memories that answer a question, with their staleness; none for a question of words that every text has."""
     if not words(query) - ASKING:
         return []
-    limit = memory.config.recall_limit if max_results is None else max_results
-    request = replace(_query(memory, auto_scope, scopes), text=query, limit=min(MOST_RESULTS, max(1, limit)))
-    hits = recall(memory, replace(request, without_scopes=tuple(feedback_of(memory).muted))).hits
+    limit = min(MOST_RESULTS, max(1, memory.config.recall_limit if max_results is None else max_results))
+    feedback, request = feedback_of(memory), _query(memory, auto_scope, scopes)
+    hits = recall(memory, replace(request, text=query, limit=limit, without_scopes=tuple(feedback.muted))).hits
     # A question about something else is answered by nothing: what shares no word with it has to mean the same.
     hits = tuple(hit for hit in hits if hit.fit >= APPLIES or _terms(query, hit.record))
     stale = staleness_of_many(memory, [hit.record for hit in hits])
@@ -130,7 +128,7 @@ def search(
             now = staleness_of(memory, hit.record)
             more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
             more["staleness_verdict"] = now.verdict
-        token = feedback_of(memory).show(hit.record.id, memory.clock)
+        token = feedback.show(hit.record.id, memory.clock)
         about = {"hit": hit, "terms": _terms(query, hit.record), "token": token, "more": more}
         rows.append((hit.record, stale[hit.record.id], about))
     return rows
@@ -162,11 +160,10 @@ def save(memory: Memory, **args: Any) -> Plain:
 def update(memory: Memory, id_: str, **args: Any) -> Plain:
     """Change a memory in place, or return why that was refused; its kind changes only if its category does."""
     record, category = find(memory, id_).record, args.get("category", "")
+    kept = category == category_of(record)
+    kind: Plain = {"kind": record.kind} if kept else {"kind": _KINDS[category], "fields": {}} if category else {}
     scopes = tuple(args["scopes"]) if "scopes" in args else None
-    revision = Revision(body=args.get("content"), scopes=scopes, confidence=args.get("confidence"))
-    if category:
-        same = category == category_of(record)
-        revision = replace(revision, kind=record.kind) if same else replace(revision, kind=_KINDS[category], fields={})
+    revision = Revision(body=args.get("content"), scopes=scopes, confidence=args.get("confidence"), **kind)
     return written(memory, amend(memory, record.id, revision, waivers=_waivers(args)), args.get("content", ""))
 
 
@@ -214,7 +211,7 @@ def verify(memory: Memory, id_: str, note: str = "", **verified: Any) -> Record:
 
 def listed(memory: Memory, with_bodies: bool, auto_scope: bool, scopes: Sequence[str] = ()) -> list[Plain]:
     """List memories, newest first, in full or as rows; without bodies staleness is judged by age alone."""
-    found = [entry.record for entry in browse(memory, _query(memory, auto_scope, scopes)).entries]
+    found = browse(memory, _query(memory, auto_scope, scopes)).records
     stale = staleness_of_many(memory, found) if with_bodies else {}
     now, shape = memory.clock.now(), SHAPES["FULL" if with_bodies else "LISTED"]
     rows = [(record, stale.get(record.id) or checked(record, now)) for record in found]
@@ -233,8 +230,7 @@ def drop(memory: Memory, reference: str) -> bool:
 def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> list[tuple[Record, Plain]]:
     """Return the retired records, latest first: when and in which session each was retired."""
     rows = []
-    retired = browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries
-    for record in (entry.record for entry in retired):
+    for record in browse(memory, _query(memory, auto_scope, scopes), states=("retired",)):
         event = [event for event in memory.store.events_about(record.id) if event.verb == "retired"][-1]
         rows.append((record, {"at": event.at, "session": event.by.session or record.extra.get("removed_session", "")}))
     return sorted(rows, key=lambda row: (row[1]["at"], row[0].id), reverse=True)
@@ -253,7 +249,7 @@ def overview(memory: Memory, auto_scope: bool) -> Plain:
 def curated(memory: Memory, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:
     """Collect everything that makes a memory less useful, of all projects, as rows: record, usage, and disputes."""
     store, found = memory.store, _collected(memory, days, None)
-    active, wrong = found["active"], found["wrong"]
+    active, wrong, drifted = found["active"], found["contradicted"], found["drifted"]
     used = usage.of(store, active)
     disputes = [use for use in (usage.uses(store, wrong) if wrong else ()) if use.outcome == "contradicted"]
 
@@ -265,23 +261,18 @@ def curated(memory: Memory, *, days: int = 30, top: int = 10, least: int = 3) ->
         timeline = [{"kind": kind, "ts": at} for kind, at in sorted(moments, key=lambda moment: moment[1])]
         return record, used.get(id_, Usage()), {"wrong": id_ in wrong, "timeline": timeline, **more}
 
-    members: dict[str, list[str]] = {}
+    sets, scopes = {name: set(found[name]) for name in TROUBLES}, defaultdict[str, Counter[str]](Counter)
     for id_, record in active.items():
+        own: Plain = {"active": 1} | {name: int(id_ in chosen) for name, chosen in sets.items()}
         for scope in record.scopes:
-            members.setdefault(scope, []).append(id_)
-    sets, scopes = {"dead": set(found["dead"]), "cold": set(found["cold"]), "contradicted": set(wrong)}, list[Plain]()
-    for scope, ids in sorted(members.items()):
-        own = {name: len(chosen & set(ids)) for name, chosen in sets.items()}
-        applied = sum(used.get(id_, Usage()).applied for id_ in ids)
-        scopes.append({"scope": scope, "active": len(ids), **own, "applied_total": applied})
+            scopes[scope].update(own, applied_total=used.get(id_, Usage()).applied)
     heavy = [id_ for id_, _ in queries.heavy(store, None, least, top) if id_ in active]
-    lists = {name: found[name] for name in ("dead", "cold", "unchecked")} | {"heavy": heavy, "contradicted": wrong}
-    drifted = found["drifted"]
-    worst = [] if drifted is None else sorted(drifted.items(), key=lambda pair: -pair[1])[:MOST_ROWS]
-    behind = [row(id_, commits=commits) for id_, commits in worst]
+    lists = {name: found[name] for name in (*TROUBLES, "unchecked")} | {"heavy": heavy}
+    behind = [row(id_, commits=commits) for id_, commits in Counter[str](drifted).most_common(MOST_ROWS)]
+    by_scope = [{"scope": scope, **counts} for scope, counts in sorted(scopes.items())]
     sessions = len(usage.costs_since(store, days_before(memory.clock.now(), days)))
     counts = {"total": len(active), "events": store.counted(), "sessions": sessions, "checks": found["checks"]}
-    debt = {"drifted": None if drifted is None else {"total": len(drifted), "rows": behind}, "scopes": scopes}
+    debt = {"drifted": None if drifted is None else {"total": len(drifted), "rows": behind}, "scopes": by_scope}
     rows = {name: [row(id_) for id_ in ids] for name, ids in lists.items()}
     return {"health": health(memory, days=days), **counts, **debt, **rows}
 
@@ -291,9 +282,7 @@ def _collected(memory: Memory, days: int, names: Sequence[str] | None) -> Plain:
     store, now, drifted = memory.store, memory.clock.now(), None
     filter_ = records.Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=KNOWN)
     active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
-    idle = partial(queries.ids_of, store, project=None, before=days_before(now, days), limit=MOST)
-    wrong = queries.ids_of(store, "contradicted", None, "", MOST)
-    sets = {"dead": idle(trouble="dead"), "cold": idle(trouble="cold"), "wrong": wrong}
+    sets = {name: queries.ids_of(store, name, None, days_before(now, days), MOST) for name in TROUBLES}
     status = {id_: checked(record, now).status for id_, record in active.items()}
     counts = Counter(status.values())
     if memory.checkout.commits_since(now) is not None:
@@ -340,7 +329,6 @@ TERMS = Terms(
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= admit.SAME else "medium",
         "markers": lambda markers: [_marker(name, *counts) for name, counts in markers.items()],
-        "now": lambda memory: memory.clock.now(),
         "pending": record_id_of,
         "removed": lambda records: [record.id for record in records if record.state == "retired"],
         "snippet": lambda hit: shorten(hit.snippet or content(hit.record), SNIPPET),
@@ -356,5 +344,4 @@ TERMS = Terms(
 )
 
 SHAPES, ROWS = read_rows(HERE, globals())
-present = partial(json.dumps, ensure_ascii=False, indent=2)
-surface = surface_of(read_contract(HERE), ROWS, terms=TERMS, memory_for=memory_for, present=present)
+surface = surface_of(read_contract(HERE), ROWS, TERMS, memory_for=memory_for)

@@ -15,18 +15,16 @@ from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, shorten, texts_of, tokens_of
-from holdfast.model.text import listed as listed_value
+from holdfast.model.text import counted, filled, listed, shorten, texts_of, tokens_of
 from holdfast.policy.admission.admit import Refused, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies
 from holdfast.policy.ranking.health import word_for
 from holdfast.policy.sessions.evidence import variant_of, wording
-from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
-from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, steps_of, tallies, unanswered
+from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, steps_of, unanswered
 from holdfast.verbs.records.hot import Vitals
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -34,7 +32,6 @@ from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.scars import Answered
 
 NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
-LEFT_OFF = 300  # tokens
 ENOUGH_TO_CLUSTER = 4
 
 
@@ -61,8 +58,7 @@ def clusters(hot_set: Sequence[Vitals]) -> dict[str, list[Vitals]]:
 
 
 _FILTERS: dict[str, Callable[..., Any]] = {"clusters": clusters, "grade": word_for, "in_words": in_words, "repr": repr}
-_FILTERS |= {"left_off": lambda work: plain(work, LEFT_OFF), "tallies": tallies, "tally": _tally}
-_FILTERS |= {"verb": lambda verb: VERB_WORDS.get(verb, verb)}
+_FILTERS |= {"tally": _tally, "verb": lambda verb: VERB_WORDS.get(verb, verb)}
 page = pages_of(Path(__file__).parent, _FILTERS)
 GUIDANCE = {"medium": ": check before you rely on it", "low": ": these only may be about it"}
 
@@ -77,8 +73,7 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     if not recalled.hits:
         more = f" {gated} weak matches were left out; mode=exploratory includes more." if gated else ""
         closest = near and f"Closest, probably not about it: {line(near)}"
-        lines = filled(f"No memory fits this question.{more}", closest)
-        return "\n".join([*lines, *quarantined, *recalled.notes])
+        return "\n".join(filled(f"No memory fits this question.{more}", closest, *quarantined, *recalled.notes))
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
     remarks = filled(
@@ -113,11 +108,10 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     )
     lesson = applies(record, hit.fit)
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
-    doubts = details(hit.freshness) if hit.freshness else ()
     below = filled(
         f"[{' · '.join(facts)}]",
         more,
-        *(f"check first: {doubt}" for doubt in doubts),
+        *(f"check first: {doubt}" for doubt in (details(hit.freshness) if hit.freshness else ())),
         *(_lesson(hit, who, whole=whole or hit.confidence == "strong") if lesson else ()),
     )
     return "\n".join([f"{short(record.id)} {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
@@ -149,7 +143,7 @@ def hydrated(source: RecordDetails, *, start: int, room: int) -> str:
     files = [_file(file) for file in source.files]
     files += [f"left out: {', '.join(source.left_out)}"] if source.left_out else []
     used = tokens_of("\n".join([*around, *files]))
-    text = full(source, start=start, room=max(room // 3, room - used), freshness=source.freshness)
+    text = full(source, start=start, room=max(room // 3, room - used))
     return clipped("\n".join([text, *around, *files]), room)
 
 
@@ -159,7 +153,7 @@ def _file(file: Mapping[str, Any]) -> str:
     return f'{OURS}<memory-file path="{path}"{when}>\n{defused(file["text"])}{cut}\n{OURS}</memory-file>'
 
 
-def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | None = None) -> str:
+def full(shown: RecordDetails, *, start: int = 0, room: int) -> str:
     """Format a whole record, or as much as fits into `room` tokens, fenced and with its provenance."""
     record = shown.record
     by, at = attribute(record.by.name or record.by.kind), record.created_at[:16]
@@ -168,8 +162,8 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
     first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {defused(listed_value(value))}" for name, value in record.fields.items()]
-    last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
+    fields = [f"{name}: {defused(listed(value))}" for name, value in record.fields.items()]
+    last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])
     if tokens_of(whole) <= room:
@@ -181,13 +175,13 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
     return "\n".join([first, defused(part), head, *last, rest.format(start + len(part))])
 
 
-def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
+def _facts(shown: RecordDetails) -> list[str]:
     record, usage = shown.record, shown.usage
     used = usage.shown or usage.applied or usage.contradicted
     return filled(
         record.project or "global",
         f"confidence {record.confidence}",
-        _checked(record, freshness),
+        _checked(record, shown.freshness),
         f"revision {record.revision}",
         record.reason and f"reason: {record.reason}",
         shown.superseded_by and f"superseded by {shown.superseded_by}",
@@ -212,8 +206,7 @@ def outcome_of(outcome: Outcome) -> str:
                 *(f"{how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}" for near in related),
                 *(f"warning: {doubt}" for doubt in doubts),
             )
-            saved = f"Saved as {record.id}: {shorten(record.title, 120)}"
-            return "\n".join([saved, *(f"  {part}" for part in below)])
+            return "\n".join([f"Saved as {record.id}: {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
         case WrittenPending(record=record, why=why):
             return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES['core'])}"
         case refused:
@@ -232,7 +225,7 @@ def refusal_of(refused: Refused) -> str:
     return str(explain(refused, REMEDIES["core"]))
 
 
-def _checked(record: Record, freshness: Freshness | None = None) -> str:
+def _checked(record: Record, freshness: Freshness | None) -> str:
     if freshness:
         return freshness_text(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"

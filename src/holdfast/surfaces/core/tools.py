@@ -17,11 +17,9 @@ from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.core import text as texts
-from holdfast.surfaces.core.text import page, refusal_of
+from holdfast.surfaces.core.text import answered, full, history_of, hydrated, index_of, outcome_of, page, refusal_of
 from holdfast.surfaces.maps import Terms, read_rows
-from holdfast.surfaces.phrases import line
-from holdfast.surfaces.phrases import unanswered as unanswered_text
+from holdfast.surfaces.phrases import line, unanswered
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import lifecycle
@@ -34,9 +32,7 @@ from holdfast.verbs.sessions import scars
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions.analyze import MOST_DAYS, activity, blind_spots, topics_of, wordings
 from holdfast.verbs.sessions.close import close, payload_file
-from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import contents_of, context, only_open
-from holdfast.verbs.sessions.session import start as start_session
+from holdfast.verbs.sessions.session import contents_of, context, only_open, start
 from holdfast.verbs.truth.contradictions import compare_now, conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import health
@@ -57,18 +53,18 @@ def actions_of(tool: str) -> tuple[str, ...]:
     return tuple(name.partition(".")[2] for name in ROWS if name.startswith(f"{tool}."))
 
 
-def start(memory: Memory, call: Call, session: str, title: str, issue: str, force: bool) -> str:
+def start_session(memory: Memory, call: Call, session: str, title: str, issue: str, force: bool) -> str:
     """Start or resume a session; later calls act in it."""
-    memory, opened = start_session(memory, session=session, title=title, issue=issue, force=force)
+    memory, opened = start(memory, session=session, title=title, issue=issue, force=force)
     call.client.context = memory.context
     return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
 
 
 def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
     """Close a session, and name the scars that it left without an answer."""
-    scars = unanswered(memory, session and contents_of(memory, session).session.id)
+    left = scars.unanswered(memory, session and contents_of(memory, session).session.id)
     outcome = close(memory, session=session, close_type=close_type, payload=payload)
-    return page("closing", outcome=outcome, scars=scars)
+    return page("closing", outcome=outcome, scars=left)
 
 
 def show_session(memory: Memory, session: str) -> str:
@@ -108,20 +104,14 @@ def contradictions(memory: Memory, reference: str, limit: int) -> str:
 
 def state(memory: Memory, days: int) -> str:
     """Return what is stored, and its health."""
-    shown = page("state", status=status(memory), scars=unanswered(memory))
+    shown = page("state", status=status(memory), scars=scars.unanswered(memory))
     return f"{shown}\n{page('health', health=health(memory, days=days))}"
 
 
-TERMS = Terms(
-    filters={
-        "form": form_of,
-        "half": lambda limit: max(1, limit // 2),
-        "line": line,
-        "some": lambda name: (name,) if name else None,
-    }
-)
+TERMS = Terms(filters={"form": form_of, "half": lambda limit: max(1, limit // 2), "line": line})
 _, ROWS = read_rows(HERE, globals())
 Ids = Annotated[list[str], {"minItems": 1}]
+Payload = Annotated[dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."]
 Budget = Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}]
 
 
@@ -138,7 +128,7 @@ def recall(
     """
     memory = call.memory
     recalled = search_for(memory, Query.of(query, now=memory.clock.now(), budget=budget, related=True, **asked))
-    return texts.index_of(recalled, who=memory.actor.name, budget=budget, waiting=unanswered(memory))
+    return index_of(recalled, who=memory.actor.name, budget=budget, waiting=scars.unanswered(memory))
 
 
 @surface.tool("Read memories in full", read_only=True)
@@ -151,14 +141,14 @@ def read(
 ) -> str:
     """Return memories in full, and whether they are still true and helped."""
     asked = ids if level == "history" else ()
-    histories = [f"history of {id_}:\n{texts.history_of(history(call.memory, id_))}" for id_ in asked]
+    histories = [f"history of {id_}:\n{history_of(history(call.memory, id_))}" for id_ in asked]
     room = max(50, (budget - sum(map(tokens_of, histories))) // len(ids) - 1)
-    hydrated = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
-    note_reading(call.memory, [record.record.id for record in hydrated])
+    records = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
+    note_reading(call.memory, [record.record.id for record in records])
     if level == "summary":
-        return clipped("\n".join(line(record.record) for record in hydrated), budget)
-    records = (texts.hydrated(record, start=start, room=room) for record in hydrated)
-    return clipped("\n\n".join([*records, *histories]), budget)
+        return clipped("\n".join(line(record.record) for record in records), budget)
+    shown = (hydrated(record, start=start, room=room) for record in records)
+    return clipped("\n\n".join([*shown, *histories]), budget)
 
 
 @surface.tool("Remember something")
@@ -178,9 +168,9 @@ def remember(
     """
     asked |= {"source": "inferred" if inferred else "explicit", "project": GLOBAL if everywhere else None}
     draft, waivers = Draft.of(text, **asked), Waivers(duplicate=force, transient=force, scope=force)
-    outcome = texts.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
-    waiting = unanswered(call.memory) if draft.kind in (*LEARNINGS, "decision") else []
-    return "\n".join(filled(unanswered_text(waiting), outcome))
+    outcome = outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
+    waiting = scars.unanswered(call.memory) if draft.kind in (*LEARNINGS, "decision") else []
+    return "\n".join(filled(unanswered(waiting), outcome))
 
 
 @surface.tool("Revise a memory")
@@ -198,7 +188,7 @@ def revise(
         return f"Linked {record.id}."
     outcome = lifecycle.revise(call.memory, id, lifecycle.Revision.of(body=text, **asked))
     if isinstance(outcome, SecretFound):
-        return texts.refusal_of(outcome)
+        return refusal_of(outcome)
     return f"Revised {outcome.id}, revision {outcome.revision}."
 
 
@@ -222,7 +212,7 @@ def judge(call: Call, judgements: Annotated[list[dict[str, Any]], VERDICTS]) -> 
     named = ((one["id"], one["verdict"], one.get("evidence", "")) for one in judgements)
     answers = [scars.Answer(scar=id_, decision=verdict, evidence=said) for id_, verdict, said in named]
     result = scars.judge(call.memory, answers)
-    lines = "\n".join(texts.answered(result))
+    lines = "\n".join(answered(result))
     if not result.taken:
         raise Invalid(lines)
     return lines
@@ -249,9 +239,7 @@ def session(
     title: Annotated[str, "start: what it is about."] = "",
     issue: str = "",
     close_type: Literal["standard", "quick", "autonomous", "retroactive"] = "standard",
-    payload: Annotated[
-        dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."
-    ] = {},  # noqa: B006
+    payload: Payload = {},  # noqa: B006
     text: Annotated[str, "A transcript, or what to find in them."] = "",
     force: Annotated[bool, "start: a new one although one is active."] = False,
 ) -> str:
@@ -320,15 +308,11 @@ def help(call: Call, topic: Annotated[str, "A tool, a kind, or confirm, closing,
     if topic in surface.tools:
         return f"{topic}: {surface.tools[topic].description}"
     if topic in TOPICS:
-        return TOPICS[topic]()
+        return page(f"{topic}_help", **TOPICS[topic])
     return page("topics", tools=surface.tools.values(), topics=TOPICS, kinds=KINDS)
 
 
-TOPICS = {
-    "confirm": lambda: page("confirm"),
-    "closing": lambda: page("closing_help", questions=QUESTIONS),
-    "writing": lambda: page("writing"),
-}
+TOPICS: dict[str, dict[str, Any]] = {"confirm": {}, "closing": {"questions": QUESTIONS}, "writing": {}}
 
 
 @surface.resource("holdfast://hot", "Hot set")
@@ -346,7 +330,7 @@ def project(call: Call) -> str:
 @surface.resource("holdfast://record/{id}", "A memory")
 def record(call: Call, id: str) -> str:  # noqa: A002
     """One memory in full, by its id."""
-    return texts.full(get(call.memory, id), start=0, room=4_000)
+    return full(get(call.memory, id), room=4_000)
 
 
 @surface.resource("holdfast://session/{id}", "A session")
@@ -364,7 +348,7 @@ def start_work(call: Call, task: Annotated[str, "What you are about to work on."
 @surface.prompt("Closing ceremony")
 def close_work(call: Call) -> str:
     """Close the session well: nine questions, the human's corrections, what was learned, decided and left open."""
-    return page("close_work", questions=QUESTIONS, scars=unanswered(call.memory))
+    return page("close_work", questions=QUESTIONS, scars=scars.unanswered(call.memory))
 
 
 @surface.prompt("Review of candidates")

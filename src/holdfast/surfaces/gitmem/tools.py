@@ -11,28 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.engine.views import records, usage
+from holdfast.engine.views import usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.ids import days_between, parse_instant, short
+from holdfast.model.ids import days_between, epoch_ms, parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import counted, shorten, texts_of
+from holdfast.model.text import counted, filled, shorten, texts_of
 from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import USE_OF, VARIANTS, problem_with_reflection, variant_of, wording
-from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
-from holdfast.surfaces.maps import Terms, read_rows, surface_of, text_or_json
+from holdfast.surfaces.maps import Terms, read_rows, surface_of
 from holdfast.surfaces.pages import pages_of
-from holdfast.surfaces.phrases import refusal, stored, tallies
+from holdfast.surfaces.phrases import refusal, stored
 from holdfast.surfaces.tool import Call, read_contract
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.project import in_project
-from holdfast.verbs.records.read import LEARNINGS, list_records
+from holdfast.verbs.records.read import LEARNINGS, list_records, newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search import recall as recalling
 from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
@@ -45,9 +44,6 @@ from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
 CONTRACT = read_contract(HERE)
-PAYLOAD = PAYLOAD_FILES[1]
-MS_PER_DAY = 86_400_000
-LEFT_OFF = 300  # tokens
 INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
 ANALYSES: Mapping[str, Callable[..., Any]]
 ANALYSES = {"summary": analyses.activity, "reflections": analyses.reflections, "blindspots": analyses.blind_spots}
@@ -73,7 +69,6 @@ page = pages_of(
         "ago": lambda at, now: f"{days}d ago" if (days := int(days_between(at, now))) else "today",
         "blocks": is_blocking,
         "cell": lambda text: shorten(text, 55).replace("|", "/"),
-        "left_off": lambda work: plain(work, LEFT_OFF),
         "needs_answer": recalling.needs_answer,
         "tag": tagged,
         "texts": texts_of,
@@ -92,7 +87,7 @@ def session_start(memory: Memory, call: Call, about: str, issue_title: str = "",
     memory, opened = sessions.start(memory, title=shorten(issue_title, 200), project=memory.project, **asked)
     call.client.context = memory.context
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
-    payload = payload_file(memory, opened.session.id, PAYLOAD)
+    payload = payload_file(memory, opened.session.id, PAYLOAD_FILES[1])
     if payload and memory.role != "read":  # agents write to it with any program
         payload.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     word = "resumed" if opened.resumed else "started"
@@ -148,15 +143,16 @@ def create_learning(
     """Save a scar, a win or a pattern; raise with everything that a scar lacks."""
     fields = {_OURS.get(name, name): value for name, value in given.items() if value}
     if learning_type == "scar":
-        fields, problems = {"scar_type": "process", **fields}, []
-        if not fields.get("severity"):
-            *others, last = SEVERITIES
-            problems.append(f"Missing required field: severity (must be {', '.join(others)}, or {last})")
-        if sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ())) < COUNTER_ARGUMENTS:
-            problems.append(f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments")
+        fields, (*others, last) = {"scar_type": "process", **fields}, SEVERITIES
+        against = sum(bool(argument.strip()) for argument in fields.get("counter_arguments", ()))
+        problems = filled(
+            "severity" not in fields and f"Missing required field: severity (must be {', '.join(others)}, or {last})",
+            against < COUNTER_ARGUMENTS and f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments",
+        )
         if problems:
-            why = "counter-arguments state when it is reasonable to ignore the scar."
-            hint = f"Add what is missing and call again; {why}"
+            hint = (
+                "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
+            )
             raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
     else:  # fields that only a scar has
         fields = {name: value for name, value in fields.items() if name not in ("counter_arguments", "scar_type")}
@@ -241,31 +237,25 @@ def cleanup_threads(memory: Memory, auto_archive: bool) -> dict[str, Any]:
 def checks(memory: Memory) -> dict[str, Any]:
     """Check the store and its indexes. Every write is one transaction, so only its indexes can lag."""
     examined = list(doctor.examine(memory))
-    failed = [check for check in examined if check.fix]
-    return {"status": doctor.status(memory), "checks": examined, "failed": failed}
+    return {"status": doctor.status(memory), "checks": examined, "failed": [check for check in examined if check.fix]}
 
 
 def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "") -> str | dict[str, Any]:
     """Return the statistics of sessions as text or JSON."""
     report = ANALYSES[lens](memory, days=days, agent=agent)
-    if format_ == "json":
-        issues = {"issues": dict(report["issues"])} if lens == "summary" else {}
-        return {"lens": lens, "days": days, "data": _plain(report | issues)}
-    lines = {"tallies": tallies(report)} if lens == "summary" else {}
-    return f"{lens} · last {days:g} days\n{page(lens, report=report, **lines)}"
+    if format_ != "json":
+        return f"{lens} · last {days:g} days\n{page(lens, report=report)}"
+    if lens == "summary":
+        report["issues"] = dict(report["issues"])
+    elif lens == "blindspots":
+        report = {name: [_effect(effect) for effect in shown] for name, shown in report.items()}
+    return {"lens": lens, "days": days, "data": report}
 
 
-def _plain(report: Any) -> Any:
-    """Convert a report to JSON; a scar is reduced to its id, title and severity."""
-    match report:
-        case Effect(scar=scar, shown=shown, outcomes=outcomes, heeded=heeded):
-            summary = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
-            return {**summary, "surfaced": shown, "outcomes": dict(outcomes), "application_rate": heeded}
-        case Mapping():
-            return {name: _plain(value) for name, value in report.items()}
-        case list() | tuple():
-            return [_plain(item) for item in report]
-    return report
+def _effect(effect: Effect) -> dict[str, Any]:
+    scar, counts = effect.scar, {"surfaced": effect.shown, "outcomes": effect.outcomes}
+    named = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
+    return {**named, **counts, "application_rate": effect.heeded}
 
 
 def cache_status(memory: Memory) -> dict[str, Any]:
@@ -293,9 +283,8 @@ def cache_flush(memory: Memory, progress: Any) -> dict[str, Any]:
     """Rebuild the search index."""
     before, began = _learnings(memory), memory.clock.now()
     memory.store.rebuild(progress=progress)
-    took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
-    counts = {"previous_scar_count": before, "new_scar_count": _learnings(memory)}
-    return {"success": True, **counts, "elapsed_ms": took}
+    took = max(0, epoch_ms(memory.clock.now()) - epoch_ms(began))
+    return {"success": True, "previous_scar_count": before, "new_scar_count": _learnings(memory), "elapsed_ms": took}
 
 
 def session_called(memory: Memory, reference: str) -> str:
@@ -342,8 +331,7 @@ def note_use(memory: Memory, **use: Any) -> str:
     A session records the same outcome of a scar only once: a confirmed scar is not counted again.
     """
     shown_at, reference = _instant(use.get("surfaced_at", "")), use["reference_type"]
-    if reference not in USE_OF:
-        raise Invalid(f"{reference!r} is not a reference_type.", hint=f"Use one of {', '.join(USE_OF)}.")
+    check_choice(reference, USE_OF, "a reference_type")
     if session := use.get("session_id"):
         memory = memory.acting_in(sessions.find_session(memory, session).id)
     scar, variant = scar_called(memory, _scar_in(use)), use.get("variant_id", "")
@@ -399,9 +387,8 @@ def scar_called(memory: Memory, name: str) -> Record:
     except Ambiguous:
         raise
     except HoldfastError:
-        name = name.strip()
-    words = name.lower()
-    scars = [entry.record for entry in records.newest(memory.store, "scar", memory.here, limit=MOST_SCARS)]
+        words = name.strip().lower()
+    scars = newest_of_kind(memory, "scar", limit=MOST_SCARS)
     if titled := [scar for scar in scars if scar.title.lower() == words]:
         return titled[0]
     matches = [scar for scar in scars if words and words in f"{scar.title}\n{scar.body}".lower()]
@@ -421,12 +408,8 @@ def search_lessons(
         record = find(memory, text).record
         return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
     recalled = recalling.recall(memory, Query(text=text, kinds=tuple(kinds), limit=limit * MORE), surface=False)
-    hits = [
-        hit
-        for hit in recalled.hits
-        if severity in ("", hit.record.fields.get("severity"))
-        and (hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent")
-    ]
+    hits = [hit for hit in recalled.hits if severity in ("", hit.record.fields.get("severity"))]
+    hits = [hit for hit in hits if hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent"]
     return replace(recalled, hits=tuple(hits[:limit]))
 
 
@@ -452,8 +435,6 @@ TERMS = Terms(
         "bytes": lambda text: len(text.encode()),
         "form": lambda given: given["format_"] if form_of(given["transcript"]) == "json" else "markdown",
         "kilobytes": lambda text: len(text.encode()) / 1024,
-        "kinds": lambda kind: (kind,) if kind else None,
-        "now": lambda memory: memory.clock.now(),
         "plan_and_role": lambda given: (
             shorten(f"{given['plan']} ({role})", LONGEST_PLAN) if (role := given["agent_role"]) else given["plan"]
         ),
@@ -465,11 +446,10 @@ TERMS = Terms(
 _, ROWS = read_rows(HERE, globals())
 
 
-def present_error(problem: HoldfastError) -> str:
+def present_error(problem: HoldfastError) -> dict[str, Any]:
     """Format an error as GitMem documents it."""
     message = str(problem) if problem.problems else problem.hint or problem.message
-    errors = list(problem.problems) or [problem.message]
-    return text_or_json({"success": False, "errors": errors, "message": message})
+    return {"success": False, "errors": list(problem.problems) or [problem.message], "message": message}
 
 
-surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present_error=present_error)
+surface = surface_of(CONTRACT, ROWS, TERMS, memory_for=memory_for, present_error=present_error)

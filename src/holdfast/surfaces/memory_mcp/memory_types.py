@@ -32,8 +32,7 @@ def type_of_kind(kind: str) -> str:
 
 def type_of(record: Record) -> str:
     """Return the Memory MCP type of a record."""
-    is_episode = record.kind == "observation" and EPISODIC in record.tags
-    return EPISODIC if is_episode else type_of_kind(record.kind)
+    return EPISODIC if record.kind == "observation" and EPISODIC in record.tags else type_of_kind(record.kind)
 
 
 def kinds_of(memory_type: str) -> tuple[str, ...]:
@@ -85,5 +84,4 @@ def pattern_of(memory: Memory, number: int) -> str:
 
 def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
     """Return the number of each record."""
-    entries = called(memory, records.by_ids(memory.store, ids).values())
-    return {entry.record.id: entry.number for entry in entries}
+    return {entry.record.id: entry.number for entry in called(memory, records.by_ids(memory.store, ids).values())}

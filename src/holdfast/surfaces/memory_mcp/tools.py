@@ -12,7 +12,7 @@ from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
-from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of, text_or_json
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
 from holdfast.surfaces.tool import read_contract
@@ -84,21 +84,17 @@ def topic(session: Session) -> str | None:
     return str(session.close.get("title") or session.title or "") or None
 
 
-def number_of(memory: Memory, record: Record | str) -> int:
-    """Return the number of a record."""
-    id_ = record if isinstance(record, str) else record.id
-    return memory_types.numbers_of(memory, [id_])[id_]
-
-
-def numbers(memory: Memory, records: Sequence[Record]) -> list[int]:
-    """Return the numbers of records, in their order."""
-    known = memory_types.numbers_of(memory, [record.id for record in records])
-    return [known[record.id] for record in records]
+def numbers(memory: Memory, records: Sequence[Record | str]) -> list[int]:
+    """Return the numbers of records, or of ids, in their order."""
+    ids = [record if isinstance(record, str) else record.id for record in records]
+    known = memory_types.numbers_of(memory, ids)
+    return [known[id_] for id_ in ids]
 
 
 def link_id(memory: Memory, arrow: Arrow) -> int:
     """Return the id of a link, which is derived from its ends."""
-    return crc32(f"{number_of(memory, arrow.source)} {arrow.relation} {number_of(memory, arrow.target)}".encode())
+    source, target = numbers(memory, [arrow.source, arrow.target])
+    return crc32(f"{source} {arrow.relation} {target}".encode())
 
 
 TERMS = Terms(
@@ -115,12 +111,14 @@ TERMS = Terms(
         "imported": lambda given: memory_types.draft_of(
             "", given["memory_type"], tags=given.get("tags") or (), source="imported"
         ),
+        "megabytes": lambda size: size / 1_048_576,
         "own_tags": own_tags,
         "promoted": lambda vitals: PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
         "reason": lambda trust: trust["history"][-1]["reason"],
         "schema": lambda memory: int(memory.store.setting("schema")),
         "seeded": lambda done: str(done) if done.found else "No documents found.",
         "sort": verbs.sort_of,
+        "stats": verbs.stats,
         "source": lambda record: "mined" if verbs.is_mined(record) else "manual",
         "summary": lambda results: (
             f"{counted(len(results['hits']), 'memory')}, the best: {shorten(results['best'].record.title, 80)}"
@@ -138,7 +136,7 @@ TERMS = Terms(
         "confined": confined,
         "id": lambda memory, number: None if number is None else memory_types.id_of(memory, number),
         "link_id": link_id,
-        "number": number_of,
+        "number": lambda memory, record: numbers(memory, [record])[0],
         "numbers": numbers,
         "pattern": memory_types.pattern_of,
         "patterns": lambda memory, numbers_: [memory_types.pattern_of(memory, number) for number in numbers_ or ()],
@@ -151,8 +149,5 @@ TERMS = Terms(
 
 SHAPES, ROWS = read_rows(HERE, {**vars(verbs), **globals()})
 surface = surface_of(
-    read_contract(HERE),
-    ROWS,
-    terms=TERMS,
-    present_error=lambda problem: text_or_json({"success": False, "error": problem_text(problem)}),
+    read_contract(HERE), ROWS, TERMS, present_error=lambda problem: {"success": False, "error": problem_text(problem)}
 )

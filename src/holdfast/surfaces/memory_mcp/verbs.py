@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.views import Entry, links, records
-from holdfast.engine.views.links import Arrow
 from holdfast.model.errors import NotFound
-from holdfast.model.ids import days_between
+from holdfast.model.ids import epoch_ms
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
@@ -38,8 +37,7 @@ HOW = {"supersedes": "supersede", "delete": "remove", "weaken": "weaken"}
 DONE = {"supersedes": "is superseded by it", "delete": "is removed", "weaken": "has less trust"}
 MOST_CANDIDATES, ENOUGH = 1_000, 3
 LASTED_DAYS = 7.0
-SECONDS_PER_DAY = 86_400
-MOST_READ, MOST_SHOWN = 500, 20
+MOST_SHOWN = 20
 PROMOTED, WORTH = 3, 0.6
 GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("lesson", "antipattern", "landmine", "constraint"), "insights"),
@@ -47,7 +45,7 @@ GROUPS: Mapping[str, str] = {
     "decision": "decisions",
 }
 OPERATIONS = {"erased": "delete_memory", "retired": "cleanup_memories", "unlinked": "unlink_memories"}
-OPERATIONS |= {"restored": "restore_memory"}
+OPERATIONS |= {"restored": "restore_memory", "heated": "demote_memory"}
 Plain = dict[str, Any]
 
 
@@ -109,9 +107,8 @@ def stats(memory: Memory) -> Plain:
     if origins["imported"]:
         mined = sum(is_mined(entry.record) for entry in browse(memory, Query(text="", limit=total)).entries)
     sources = {"manual": total - mined, "mined": mined}
-    by_source = {name: count for name, count in sources.items() if count}
     totals = {"total_memories": total, "hot_cache_count": len(hot.hot_ids(memory))}
-    return totals | {"by_type": dict(by_type), "by_source": by_source}
+    return totals | {"by_type": dict(by_type), "by_source": {name: count for name, count in sources.items() if count}}
 
 
 def accesses(vitals: Vitals) -> int:
@@ -146,7 +143,7 @@ def hot_status(memory: Memory) -> Plain:
 def link_memories(memory: Memory, source: str, relation: str, target: str) -> Plain:
     """Link one memory to another."""
     link(memory, source, relation, target)
-    return _made(memory, Arrow(source=source, relation=relation, target=target))
+    return _made(memory, links.Arrow(source=source, relation=relation, target=target))
 
 
 def unlink_memories(memory: Memory, source: str, target: str, relation: str = "") -> Plain:
@@ -164,12 +161,9 @@ def unlink_memories(memory: Memory, source: str, target: str, relation: str = ""
 def related(memory: Memory, reference: str, relation: str = "", direction: str = "both") -> list[tuple[Vitals, Plain]]:
     """Return the active records a record is linked to, in one direction or both."""
     center = find(memory, reference).record.id
-    arrows = [
-        arrow
-        for arrow in links.around(memory.store, center)
-        if relation in ("", arrow.relation)
-        and (direction == "both" or (arrow.source == center) == (direction == "outgoing"))
-    ]
+    arrows = [arrow for arrow in links.around(memory.store, center) if relation in ("", arrow.relation)]
+    if direction != "both":
+        arrows = [arrow for arrow in arrows if (arrow.source == center) == (direction == "outgoing")]
     ends = {arrow: arrow.target if arrow.source == center else arrow.source for arrow in arrows}
     found = vitals_by_id(memory, ends.values())
     active = {end for end, vitals in found.items() if vitals.record.state == "active"}
@@ -196,9 +190,9 @@ def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
 def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -> list[tuple[Any, ...]]:
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
     clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash["strength"] >= least][:limit]
-    known = vitals_by_id(memory, [reference, *(clash["record"].id for clash in clashes)])
-    marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
     ids = [clash["record"].id for clash in clashes]
+    known = vitals_by_id(memory, [reference, *ids])
+    marked = {other.record.id for other, _ in related(memory, reference, "contradicts")}
     rows = [{"one": known[reference], "other": known[id_], "marked": id_ in marked} for id_ in ids]
     return list(zip(rows, clashes, strict=True))
 
@@ -210,7 +204,7 @@ def marked(memory: Memory, disputes: Sequence[contradictions.Dispute] | None = N
     rows = list[Plain]()
     for dispute in pairs:
         newer, older = dispute.newer.id, dispute.older.id
-        arrow = Arrow(source=newer, relation="contradicts", target=older)
+        arrow = links.Arrow(source=newer, relation="contradicts", target=older)
         rows.append({"newer": known[newer], "older": known[older], "arrow": arrow, "at": dispute.marked_at})
     return rows
 
@@ -242,9 +236,7 @@ def session_of(memory: Memory, reference: str) -> Plain:
 
 def session_memories(memory: Memory, session_id: str, limit: int) -> list[Vitals]:
     """Return what a session saved."""
-    active = [record.id for record in contents_of(memory, session_id).records if record.state == "active"]
-    vitals = vitals_by_id(memory, active[:limit])
-    return [vitals[id_] for id_ in active[:limit]]
+    return vitals_of(memory, _saved(memory, find_session(memory, session_id))[:limit])
 
 
 def recurring(memory: Memory, least: int) -> list[tuple[Any, ...]]:
@@ -270,8 +262,7 @@ def digest(memory: Memory, session_id: str) -> Plain:
 def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type: str) -> Plain:
     """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, session_id)
-    saved_ = _saved(memory, session)
-    episodes = [entry for entry in saved_ if types.type_of(entry.record) == types.EPISODIC]
+    episodes = [entry for entry in _saved(memory, session) if types.type_of(entry.record) == types.EPISODIC]
     ranked = sorted(vitals_of(memory, episodes), key=lambda vitals: (-vitals.salience, vitals.record.id))
     chosen = [vitals for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if promote_top else []
     with memory.store.transaction():
@@ -285,13 +276,6 @@ def end_session(memory: Memory, session_id: str, promote_top: bool, promote_type
             memory.commit([replace(event, by=replace(event.by, session=session.id))])
     promoted = [vitals.number for vitals in chosen]
     return {"session": session, "episodes": ranked, "best": ranked[:5], "promoted": promoted}
-
-
-def warm(memory: Memory, reference: str) -> Plain:
-    """Put the memories that are predicted to follow one into the hot cache."""
-    guesses = {"records": [guess["record"] for guess in hot.predict(memory, reference)]}
-    hot.warm(memory, reference)
-    return guesses
 
 
 def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
@@ -329,10 +313,9 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
 
 def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = "") -> list[Record]:
     """Reject the mined candidates that are listed, and those whose sort has the prefix."""
-    rejected = mining.reject(memory, references) if references else []
     offered = [candidate["record"] for candidate in mining.mined(memory, limit=MOST_CANDIDATES)] if prefix else []
     alike = [record.id for record in offered if sort_of(record).startswith(prefix)]
-    return rejected + (mining.reject(memory, alike) if alike else [])
+    return mining.reject(memory, [*references, *alike])
 
 
 def sort_of(record: Record) -> str:
@@ -366,12 +349,6 @@ def cleanup(memory: Memory) -> Plain:
     return {"done": done, "expired": expired, "types": dict(Counter(map(types.type_of, done["retired"])))}
 
 
-def database(memory: Memory) -> Plain:
-    """Return where the store is and what it contains."""
-    now = doctor.status(memory)
-    return {"now": now, "megabytes": now["bytes"] / 1_048_576, "stats": stats(memory)}
-
-
 def embeddings(memory: Memory) -> Plain:
     """Return whether the stored vectors match the embedder."""
     now, stored = doctor.status(memory), memory.store.setting("embedder")
@@ -394,9 +371,8 @@ def audited(memory: Memory, limit: int, operation: str = "") -> list[Plain]:
     """Return what was removed or restored, latest first."""
     rows: list[Plain] = []
     for event in doctor.removals(memory):
-        name = OPERATIONS.get(event.verb, event.verb)
-        if event.verb == "heated":
-            name = "demote_stale" if event.data.get("why") == "stale" else "demote_memory"
+        is_stale = event.verb == "heated" and event.data.get("why") == "stale"
+        name = "demote_stale" if is_stale else OPERATIONS.get(event.verb, event.verb)
         if operation in ("", name) and len(rows) < limit:
             details = event.data.get("reason") or event.data.get("why") or event.data.get("relation") or ""
             rows.append({"place": len(rows) + 1, "operation": name, "event": event, "details": str(details)})
@@ -411,7 +387,7 @@ def metrics_status(memory: Memory) -> Plain:
     counters = {f"hot_cache.{name}": value for name, value in counted["hot"].items()}
     counters |= {"recall.total": counted["recalls"], "store.total": counted["writes"]}
     counters |= {"mining.outputs": counted["outputs"]}
-    uptime = days_between(session.started_at, memory.clock.now()) * SECONDS_PER_DAY if session else 0
+    uptime = max(0, epoch_ms(memory.clock.now()) - epoch_ms(session.started_at)) / 1_000 if session else 0
     pinned, used = sum(member.pinned for member in members), round(len(members) / capacity, 3) if capacity else 0.0
     sizes = {"size": len(members), "max_size": capacity, "pinned": pinned, "utilization": used}
     gauges = {f"hot_cache.{name}": value for name, value in sizes.items()}
@@ -421,20 +397,19 @@ def metrics_status(memory: Memory) -> Plain:
 
 
 def _query(text: str, mode: str, limit: int = 0, memory_type: str = "") -> Query:
-    mode_: Any = mode or "balanced"
-    limit = limit or LIMITS[mode_]
-    return Query(text=text, kinds=types.kinds_of(memory_type), tags=types.tags_of(memory_type), mode=mode_, limit=limit)
+    asked: Plain = {"mode": mode or "balanced", "limit": limit or LIMITS[mode or "balanced"]}
+    return Query.of(text, kinds=types.kinds_of(memory_type), tags=types.tags_of(memory_type), **asked)
 
 
 def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, related_: bool = False) -> Plain:
     hot.promote_recalled(memory, [hit.record.id for hit in results.hits])
     hits = {hit.record.id: hit for hit in results.hits}
     known = vitals_by_id(memory, [*hits, *(linked.record.id for linked in results.related)])
-    listed = [(known[id_], {"fit": hit.fit, "score": hit.score}, hit) for id_, hit in hits.items()]
+    listed = [(known[id_], hit) for id_, hit in hits.items()]
     farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
     for linked in results.related:
         other, source = known[linked.record.id], hits[linked.source]
-        arrow = Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
+        arrow = links.Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
         farther.append((other, {"fit": source.fit * FARTHER, "score": source.score * FARTHER}))
         neighbours.append((other, {"at": linked.record.created_at, "arrow": arrow}))
     earned, best = [known[id_] for id_ in hits if known[id_].deserves_heat], results.hits[0] if hits else None
@@ -451,7 +426,7 @@ def _revised(memory: Memory, record: Record, draft: Draft, **changes: Any) -> Re
     return revised if isinstance(revised, Record) else record
 
 
-def _made(memory: Memory, arrow: Arrow) -> Plain:
+def _made(memory: Memory, arrow: links.Arrow) -> Plain:
     """Return a link and when it was made, on its own or with its record."""
     events = memory.store.events_about(arrow.source)
     wanted = {"relation": arrow.relation, "target": arrow.target}
@@ -460,5 +435,4 @@ def _made(memory: Memory, arrow: Arrow) -> Plain:
 
 
 def _saved(memory: Memory, session: Session) -> list[Entry]:
-    entries = records.of_session(memory.store, session.id, limit=MOST_READ)
-    return [entry for entry in entries if entry.record.state == "active"]
+    return [entry for entry in records.of_session(memory.store, session.id) if entry.record.state == "active"]

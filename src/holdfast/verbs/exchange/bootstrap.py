@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.model.errors import Invalid
@@ -54,14 +55,12 @@ def bootstrap(
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
     paths = [path for name in files or documents.FILES for path in _named(folder, name)]
     if not files:
-        asides = (documents.is_changelog, documents.is_aside)
-        paths = [
-            path for path in paths if documents.is_document(path.name) and not any(is_(path.name) for is_ in asides)
-        ]
+        paths = [path for path in paths if documents.is_document(path.name) and not documents.is_changelog(path.name)]
+        paths = [path for path in paths if not documents.is_aside(path.name)]
         paths += [path for name in MANIFESTS for path in _named(folder, name)]
-    chosen = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # each once, where it came first
+    each = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # once, where it came first
     drafts, problems, texts, read = list[Draft](), list[str](), set[str](), 0
-    for path in chosen[:MOST_FILES]:
+    for path in (chosen := each[:MOST_FILES]):
         name = path.relative_to(folder).as_posix()
         parts, wrong = _parts(path, folder, named=bool(files))
         read += bool(parts or not wrong)
@@ -73,14 +72,12 @@ def bootstrap(
         drafts = [draft for draft in drafts if id(draft) not in over]
         problems.append(f"docs: {counted(len(over), 'section')} left out; import them with --file 'docs/*'")
     problems += [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
-    found = min(len(chosen), MOST_FILES)
-    return _seeded(memory, drafts, problems, found=found, read=read, hot=hot, dry_run=dry_run)
+    return _seeded(memory, drafts, problems, found=len(chosen), read=read, hot=hot, dry_run=dry_run)
 
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Import each item and paragraph of a text as a separate memory."""
-    drafts = _drafts(documents.pieces(check_text(text, "text", LARGEST)), like, "")
-    return _seeded(memory, drafts, hot=hot)
+    return _seeded(memory, _drafts(documents.pieces(check_text(text, "text", LARGEST)), like, ""), hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry_run: bool = False) -> Seeded:
@@ -110,8 +107,7 @@ def _named(folder: Path, name: str) -> list[Path]:
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
     try:
-        paths = sorted(folder.glob(name))
-        return [path for path in paths if path.is_file() and path.resolve().is_relative_to(folder)]
+        return [path for path in sorted(folder.glob(name)) if path.is_file() and path.resolve().is_relative_to(folder)]
     except (OSError, ValueError, NotImplementedError):
         return []  # not a pattern, so there is no such file
 
@@ -141,10 +137,8 @@ def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tup
 
 
 def _drafts(parts: Iterable[documents.Piece], like: Draft, name: str) -> list[Draft]:
-    if not name:
-        return [replace(like, body=part.under("")) for part in parts]
-    extra = {**like.extra, "document": name}
-    return [replace(like, body=part.under(name), anchors=(name,), extra=extra) for part in parts]
+    origin: dict[str, Any] = {"anchors": (name,), "extra": {**like.extra, "document": name}} if name else {}
+    return [replace(like, body=part.under(name), **origin) for part in parts]
 
 
 def _seeded(
@@ -159,8 +153,7 @@ def _seeded(
         if not any(entry.record.project == record.project for entry in same):  # active or retired
             unique.setdefault(value, event)
     new = list(unique.values())
-    stored = memory.commit(new) if new and not dry_run else []
-    kept = [record_of(event) for event in new] if dry_run else [entry.record for entry in stored]
+    kept = [entry.record for entry in memory.commit(new)] if new and not dry_run else [*map(record_of, new)]
     over = [f"{len(drafts) - MOST_PIECES} pieces were left out"] if len(drafts) > MOST_PIECES else []
     chosen = list[Record]()
     if hot and kept and not dry_run:

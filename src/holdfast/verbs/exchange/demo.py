@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -24,8 +23,8 @@ from holdfast.engine.views import records
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.foreign_json import with_texts
-from holdfast.model.ids import ULID, epoch_ms, moved_id
-from holdfast.model.ports import Embedder, Encoded, Vectors
+from holdfast.model.ids import ULID, epoch_ms, instant, moved_id
+from holdfast.model.ports import Embedder, Encoded
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.sessions.session import STARTERS_VERSION, list_sessions
@@ -39,7 +38,6 @@ PROJECT = "github.com/fernhill/storefront"
 LEVELS = 16  # a shipped value takes four bits
 KEY = 8  # bytes that identify a text
 _TIMED = re.compile(rf"\b(?:{ULID.pattern}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)\b")
-
 _COMMITTED = re.compile(rb"^committer .*> (\d+) \+0000$", re.MULTILINE)
 
 
@@ -53,8 +51,7 @@ def load_demo(memory: Memory, until: str) -> None:
     move = mover(epoch_ms(header["since"]), epoch_ms(end), epoch_ms(until) - epoch_ms(end))
     moved = [with_texts(line, move) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
-    events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
-    memory.store.commit(events)
+    memory.store.commit([Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line])
     memory.clock.observe(memory.store.last_id())
     put_raw_rows(memory.store, ((line["table"], line["row"]) for line in moved if "table" in line))
     memory.store.note("starters", STARTERS_VERSION)
@@ -103,12 +100,10 @@ def mover(since: int, until: int, by: int) -> Callable[[str], str]:
     def moved(found: re.Match[str]) -> str:
         text = found[0]
         is_id = len(text) == 26
-        if not since <= (ulid_to_timestamp(text) if is_id else epoch_ms(text)) <= until:
+        stamp = ulid_to_timestamp(text) if is_id else epoch_ms(text)
+        if not since <= stamp <= until:
             return text  # a record that is the same in every store, or an id without a time
-        if is_id:
-            return moved_id(text, by)
-        later = datetime.fromisoformat(text) + timedelta(milliseconds=by)
-        return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return moved_id(text, by) if is_id else instant((stamp + by) / 1_000)
 
     return lambda text: _TIMED.sub(moved, text) if len(text) >= len("2026-01-01T00:00:00.000Z") else text
 
@@ -117,14 +112,10 @@ class Shipped:
     """An embedder that only knows the demo's texts: their vectors were made by another one and are shipped."""
 
     def __init__(self, made_by: Embedder) -> None:
-        self.name, self.size, self.earlier = made_by.name, made_by.size, made_by.earlier
-        self.floor, self.ceiling, self.knows = made_by.floor, made_by.ceiling, made_by.knows
         self._made_by = made_by
 
-    @property
-    def center(self) -> Vectors:
-        """The centre of the one that made the vectors."""
-        return self._made_by.center
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made_by, name)
 
     @property
     def fits(self) -> bool:

@@ -17,7 +17,6 @@ from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission import adopt
-from holdfast.policy.admission.adopt import fitted
 from holdfast.policy.ranking.weight import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
@@ -34,17 +33,14 @@ class Report:
     """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
-    # Records by their key there, their id here, and what they are.
-    taken: list[dict[str, str]] = field(default_factory=list)
-    # There → here → memories, known ones included.
-    projects: dict[str, Counter[str]] = field(default_factory=dict)
+    taken: list[dict[str, str]] = field(default_factory=list)  # their key there, their id here, and what they are
+    projects: dict[str, Counter[str]] = field(default_factory=dict)  # there → here → memories, known ones included
     revised: list[dict[str, str]] = field(default_factory=list)
     merged: list[dict[str, str]] = field(default_factory=list)
     known: int = 0
     moved: int = 0  # known ones that are in another project now
     masked: int = 0
-    # Other events than those that create records, by verb: sessions, uses, links.
-    events: dict[str, int] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)  # by verb, but for those that create records
     transcripts: int = 0
     asides: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)
@@ -144,7 +140,7 @@ class _Import:
 
     def _adoptions(self, foreign: Foreign) -> list[adopt.Adoption]:
         """Return the records that a memory becomes; more than one if its text is too long for a record."""
-        parts = fitted(foreign)
+        parts = adopt.fitted(foreign)
         if isinstance(parts, Remark):
             self.report.skipped.append(parts)
             return []
@@ -179,7 +175,8 @@ class _Import:
             elif credit and credit.data.get("hash") in (None, adoption.part.hash):
                 # Another record was credited with it; after that one's erasure only the outcome is left.
                 if "hash" in credit.data:
-                    self._note(adoption, credit.about)
+                    self.ids[adoption.part.key] = credit.about
+                    self.report.known += 1
                 else:
                     self._skip(adoption.foreign.where, ERASED)
             elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
@@ -188,9 +185,11 @@ class _Import:
                 events += self._new(adoption)
         return events
 
-    def _note(self, adoption: adopt.Adoption, about: str) -> None:
-        self.ids[adoption.part.key] = about
-        self.report.known += 1
+    def _note(self, found: list[dict[str, str]], adoption: adopt.Adoption, record_id: str) -> None:
+        """Report a memory as what was found of it, and remember its id here."""
+        self.ids[adoption.part.key] = record_id
+        named = {name: adoption.part.data[name] for name in ("kind", "title")}
+        found.append({"key": adoption.part.key, "id": record_id, **named, "project": adoption.project})
 
     def _known(self, adoption: adopt.Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
         """Return the events of what changed there since the last import."""
@@ -204,14 +203,14 @@ class _Import:
         imported = record.extra.get("imported")
         same = isinstance(imported, dict) and imported.get("hash") == adoption.part.hash
         if same:
-            self._note(adoption, adoption.about)
+            self.ids[adoption.part.key] = adoption.about
+            self.report.known += 1
             if record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
                 return []
         past = self.memory.store.events_about(adoption.about) or [one for one in batch if one.about == adoption.about]
         if same:
             return adopt.state_events(adoption, record, past)
-        self.ids[adoption.part.key] = adoption.about
-        self.report.revised.append(_brought(adoption, record.id))
+        self._note(self.report.revised, adoption, adoption.about)
         self.report.masked += adoption.part.masked
         changed = adopt.change_events(adoption, record, past)
         return [*changed, *adopt.state_events(adoption, _after(record, changed), past)]
@@ -220,16 +219,14 @@ class _Import:
         events = adopt.creation_events(adoption)
         record = _after(None, events)
         if adoption.foreign.state == "active" and (same := self._same(record)):
-            self.ids[adoption.part.key] = same
-            self.report.merged.append(_brought(adoption, same))
+            self._note(self.report.merged, adoption, same)
             if other := self.fresh.get(same) or self.memory.known([same]).get(same):
                 events = adopt.credit(adoption, other)
                 self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
                 return events
             return []  # a dry run commits nothing, so the record does not exist
-        self.ids[adoption.part.key] = adoption.about
+        self._note(self.report.taken, adoption, adoption.about)
         self.fresh[adoption.about] = record
-        self.report.taken.append(_brought(adoption, adoption.about))
         self.report.masked += adoption.part.masked
         there = adoption.foreign.trust
         delta = 0.0 if there is None else round(min(1.0, max(0.0, there)) - base_trust(record), 4)
@@ -238,14 +235,13 @@ class _Import:
 
     def _same(self, record: Record) -> str:
         key = record.project, record.kind, records.fingerprint(record)
-        if key not in self.texts:
-            others = (entry.record for entry in records.with_fingerprint(self.memory.store, key[-1]))
-            for other in others:
-                if other.state == "active" and (other.project, other.kind) == key[:2]:
-                    return other.id
-            self.texts[key] = record.id
-            return ""
-        return self.texts[key]
+        if key in self.texts:
+            return self.texts[key]
+        for other in (entry.record for entry in records.with_fingerprint(self.memory.store, key[-1])):
+            if other.state == "active" and (other.project, other.kind) == key[:2]:
+                return other.id
+        self.texts[key] = record.id
+        return ""
 
     def _links(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
         known = [adoption for adoption in adoptions if adoption.part.key in self.ids]
@@ -293,15 +289,14 @@ class _Import:
     def _said(self, item: ForeignTranscript) -> None:
         lines = [json.dumps({**turn, "imported": self.report.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
-        if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
-            return
-        before = transcripts.get(self.memory.store, item.session)
-        if before and before.body == text:
-            return
-        if before and '"imported"' not in before.body.split("\n", 1)[0]:
-            self._skip(item.where, "the session has a transcript of its own")
-            return
         try:
+            check_keepable([item.session, text])
+            before = transcripts.get(self.memory.store, item.session)
+            if before and before.body == text:
+                return
+            if before and '"imported"' not in before.body.split("\n", 1)[0]:
+                self._skip(item.where, "the session has a transcript of its own")
+                return
             if not self.dry_run:
                 save_transcript(self.memory, text, session=item.session, form="json")
             self.report.transcripts += 1
@@ -320,8 +315,3 @@ def _after(record: Record | None, events: Iterable[Event]) -> Record:
         record = fold(record, event)
     assert record is not None
     return record
-
-
-def _brought(adoption: adopt.Adoption, record_id: str) -> dict[str, str]:
-    named = {name: adoption.part.data[name] for name in ("kind", "title")}
-    return {"key": adoption.part.key, "id": record_id, **named, "project": adoption.project}

@@ -66,9 +66,8 @@ def passed(
 
 def keep_events(memory: Memory, events: Iterable[Event]) -> list[Record]:
     """Store events that passed; ids made from now on are later than theirs."""
-    pending, changed = list(events), dict[str, Record]()
-    for place in range(0, len(pending), PAGE):
-        page = pending[place : place + PAGE]
+    pending, changed = iter(events), dict[str, Record]()
+    while page := list(islice(pending, PAGE)):
         for event in page:
             memory.clock.observe(event.id)
         changed |= {entry.record.id: entry.record for entry in memory.commit(page)}
@@ -121,8 +120,8 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
 
 
 def _unknown(memory: Memory, events: Sequence[Event]) -> Iterator[Event]:
-    for place in range(0, len(events), PAGE):
-        page = events[place : place + PAGE]
+    arrived = iter(events)
+    while page := list(islice(arrived, PAGE)):
         known = memory.store.events_with(event.id for event in page)
         yield from (event for event in page if event.id not in known)
 

@@ -10,12 +10,11 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
-from holdfast.verbs.exchange.incoming import keep_events, marks_of
+from holdfast.verbs.exchange.incoming import PAGE, keep_events, marks_of
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.read import pages
 
 FORMAT = 1
-PAGE = 1_000
 LONGEST_LINE = 4_000_000
 
 

@@ -103,8 +103,6 @@ def _key(memory: Memory, name: str) -> str:
 
 
 # The local copy of a team's database: it stores writes while that is unreachable, and sends them when it is back.
-
-
 _SENT, _PULLED = "team sent", "team pulled"
 
 

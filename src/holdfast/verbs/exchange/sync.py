@@ -35,7 +35,6 @@ REMOVED = "its file was removed"
 _DRAFT = frozenset(spec.name for spec in fields(Draft)) - {"at", "links", "project", "source"}
 _MERGED = ("fields", "extra")  # mappings that are merged entry by entry
 _ALWAYS = frozenset({"kind", "confidence", "visibility"})  # deleting their line in a file does not empty these
-_GONE = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +57,14 @@ class Plan:
     """The events of edits, the records of new files, and what is left unchanged."""
 
     events: list[Event] = field(default_factory=list)
-    # Events that pass the border: of new records with an id, and of committed edits.
-    arriving: list[Event] = field(default_factory=list)
+    arriving: list[Event] = field(default_factory=list)  # pass the border: new records with an id, committed edits
     retired: list[Event] = field(default_factory=list)  # of deleted files
     born: dict[str, str] = field(default_factory=dict)  # records of new files → their files
     touched: set[str] = field(default_factory=set)
     refused: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
     old: dict[str, str] = field(default_factory=dict)
-    # Of events that pass the border; None: edited on this machine.
-    authors: dict[str, str | None] = field(default_factory=dict)
+    authors: dict[str, str | None] = field(default_factory=dict)  # of what arrives; None: edited on this machine
 
     def arrive(self, events: Sequence[Event], author: str) -> None:
         """Let events pass the border under an author's name; without one they count as edited on this machine."""
@@ -109,14 +106,13 @@ def sync(
         quarantining = [event for event in events if event.verb == "arrived" and event.data["held"]]
         waits = {event_id for event in quarantining for event_id in event.data["events"]}
         used = {event.about for event in events if event.verb in SHARED and event.id not in waits}
+        remarks = (arrived.remarks, plan.refused, plan.remarks, border.remarks, withheld, put.remarks, replaced)
         return Synced(
             replica=replica.name,
             came=len(changed - ({event.about for event in quarantining} - used)),
             retired=len(plan.retired),
             put=put,
-            remarks=_printable(
-                arrived.remarks, plan.refused, plan.remarks, border.remarks, withheld, put.remarks, replaced
-            ),
+            remarks=_printable(*remarks),
             missing=missing,
             held=border.held,
         )
@@ -265,8 +261,7 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
     if not edit.about:
         plan.born[_plan_new(memory, edit, sharing, plan)] = edit.where
         return
-    history = memory.store.events_about(edit.about)
-    record = memory.store.folded(edit.about)
+    record, history = memory.store.folded(edit.about), memory.store.events_about(edit.about)
     if record is None:
         plan.arrive(_recorded_elsewhere(memory, edit, sharing), edit.author)
         plan.born[edit.about] = edit.where
@@ -345,9 +340,8 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
             continue
         if name in _MERGED:
             old, new = base.get(name, {}), parts.get(name, {})
-            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
-            merged = {**now.get(name, {}), **ours}
-            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
+            merged = now.get(name, {}) | {key: item for key, item in new.items() if old.get(key) != item}
+            changed[name] = {key: item for key, item in merged.items() if key in new or key not in old}
         elif name in parts or name not in _ALWAYS:
             changed[name] = parts[name] if name in parts else type(base[name])()
     changed = {name: item for name, item in changed.items() if item != now.get(name)}
@@ -366,16 +360,15 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
 
 def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
     """Return the former state of a record that is nearest to a file: most likely what it was written from."""
-    best, distance, record = dict[str, Any](), None, None
+    record, past = None, list[Json]()
     for event in history:
-        record = fold(record, event)
-        if record is None:
-            continue
-        parts = parts_of(record, frozenset(sharing.implied))
-        apart = sum(parts.get(name) != content.get(name) for name in {*parts, *content})
-        if distance is None or apart <= distance:
-            best, distance = parts, apart
-    return best
+        if record := fold(record, event):
+            past.append(parts_of(record, frozenset(sharing.implied)))
+
+    def distance(parts: Json) -> int:
+        return sum(parts.get(name) != content.get(name) for name in {*parts, *content})
+
+    return min(reversed(past), key=distance, default={})
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:

@@ -289,9 +289,9 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
     ][:limit]
 
 
-def warm(memory: Memory, reference: str) -> list[Vitals]:
-    """Promote the memories likely to be used after a given one to the hot set."""
-    hot: list[Vitals] = []
-    for guess in predict(memory, reference):
-        hot = promote(memory, guess["record"].id, why="predicted")
-    return hot
+def warm(memory: Memory, reference: str) -> list[Record]:
+    """Promote the memories likely to be used after a given one to the hot set; return them."""
+    likely: list[Record] = [guess["record"] for guess in predict(memory, reference)]
+    for record in likely:
+        promote(memory, record.id, why="predicted")
+    return likely
