@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast.engine.views import Entry, links, records
+from holdfast.engine.views import Entry, links, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.model.errors import NotFound
 from holdfast.model.ids import days_between
@@ -133,7 +133,7 @@ def heat(vitals: Vitals) -> float:
 
 def hot_status(memory: Memory) -> Plain:
     """Return the hot cache and its statistics."""
-    items, counts = hot.hot_set(memory), hot.heat_counts(memory)
+    items, counts = hot.hot_set(memory), usage.heat_counts(memory.store)
     ranked = sorted(items, key=heat)
     lookups = counts["hits"] + counts["misses"]
     rate = 100 * counts["hits"] / lookups if lookups else 0.0
@@ -427,8 +427,9 @@ def _query(text: str, mode: str, limit: int = 0, memory_type: str = "") -> Query
 
 
 def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, related_: bool = False) -> Plain:
-    hot.promote_recalled(memory, [hit.record.id for hit in results.hits])
     hits = {hit.record.id: hit for hit in results.hits}
+    if often := memory.config.promote_after:
+        hot.admit_used(memory, hits, recalled=often)
     known = vitals_by_id(memory, [*hits, *(linked.record.id for linked in results.related)])
     listed = [(known[id_], {"fit": hit.fit, "score": hit.score}, hit) for id_, hit in hits.items()]
     farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
@@ -437,8 +438,8 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
         arrow = Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
         farther.append((other, {"fit": source.fit * FARTHER, "score": source.score * FARTHER}))
         neighbours.append((other, {"at": linked.record.created_at, "arrow": arrow}))
-    earned, best = [known[id_] for id_ in hits if known[id_].deserves_heat], results.hits[0] if hits else None
-    shown = {"results": results, "best": best, "hits": listed, "earned": earned}
+    earned = [known[id_] for id_ in hits if not known[id_].hot and not known[id_].why_not]
+    shown = {"results": results, "best": next(iter(results.hits), None), "hits": listed, "earned": earned}
     return shown | {"listed": [*listed, *(farther if expand else ())], "neighbours": neighbours if related_ else None}
 
 
