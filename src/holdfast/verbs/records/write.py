@@ -116,12 +116,10 @@ def cancel(memory: Memory, reference: str) -> Record:
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     """Return the draft with every part checked and cleaned; raise Invalid if a part cannot be stored."""
     kind = check_kind(draft.kind)
-    given = {name: getattr(draft, name) for name in _CLEANED}
-    lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
-    dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
-    values = given | lists | dicts
+    values = {name: getattr(draft, name) for name in _TEXTS}
     clean: dict[str, Any] = masked(values) if redact else with_texts(values, drop_private)
-    draft = replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
+    clean = {name: tuple(item) if isinstance(item, list) else item for name, item in clean.items()}
+    draft = replace(draft, **clean)
     body = check_text(draft.body, "text", LONGEST_BODY)
     title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
     check_choice(draft.visibility, VISIBILITIES, "a visibility")
@@ -167,7 +165,7 @@ def refuse_secrets(value: Mapping[str, Any]) -> admission.SecretFound | None:
     return admission.SecretFound(names=names) if names else None
 
 
-_CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
+_TEXTS = ("title", "body", "fields", "tags", "anchors", "triggers", "extra")
 
 
 def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
@@ -200,15 +198,12 @@ def novelty(memory: Memory, draft: Draft) -> float:
     return 1.0 - max((share for _, share in known), default=0.0)
 
 
-_TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
-
-
 def _judge(
     memory: Memory, draft: Draft, record: Record, waivers: admission.Waivers | None, *, scan: bool = True
 ) -> admission.Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
-    texts = {name: getattr(record, name) for name in _TEXTS}
+    texts = {name: getattr(record, name) for name in (*_TEXTS, "scopes")}
     if scan and (names := secrets_in(texts) or admission.secret_names(text)):
         return admission.admit(draft, text, secrets=names)
     waived = waivers or admission.Waivers()
