@@ -12,7 +12,7 @@ from holdfast.model.event import Event
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, text_or_empty
 from holdfast.policy.admission.admit import MOMENTARY
 from holdfast.verbs.memory import Memory
 
@@ -88,19 +88,16 @@ def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
         unseen = list[tuple[Event, Event]]()
         for lost, by in pairwise(edits):
             both = [name for name in TEXT if name in lost.data and name in by.data]
-            if "" < _seen(by) < lost.id and any(lost.data[name] != by.data[name] for name in both):
+            if "" < text_or_empty(by.data.get(SEEN)) < lost.id and any(
+                lost.data[name] != by.data[name] for name in both
+            ):
                 unseen.append((lost, by))
         record = memory.store.folded(about) if unseen else None
         if record is None or record.state != "active":
             continue
         lost, by = unseen[-1]
-        decided = any(event.verb == "revised" and _seen(event) >= by.id for event in events if event.id > by.id)
+        later = (event.data.get(SEEN) for event in events if event.verb == "revised" and event.id > by.id)
+        decided = any(text_or_empty(seen) >= by.id for seen in later)
         if record.verified_at < by.at and not decided:
             found.append(Overwritten(record=record, lost=lost, by=by))
     return found
-
-
-def _seen(edit: Event) -> str:
-    """Return the last event that the author of an edit had seen; "" if it is unknown."""
-    seen = edit.data.get(SEEN)
-    return seen if isinstance(seen, str) else ""

@@ -30,12 +30,7 @@ class Waiting:
     author: str  # the git author of the commit that contained it
     claimed: str  # the author named in the events themselves
     way: str
-    new: bool
-
-    @property
-    def would(self) -> str:
-        """The effect that accepting it would have."""
-        return "add" if self.new else ", ".join(dict.fromkeys(event.verb for event in self.events))
+    effect: str  # of accepting it, in words
 
 
 def waiting(memory: Memory) -> list[Waiting]:
@@ -58,8 +53,9 @@ def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[W
             continue
         claimed = ", ".join(dict.fromkeys(event.by.name or event.by.kind for event in events))
         author, way = str(arrival.data.get("from") or ""), str(arrival.data.get("way") or "")
-        new = any(event.verb == "recorded" for event in events)
-        changes.append(Waiting(record=record, events=events, author=author, claimed=claimed, way=way, new=new))
+        verbs = dict.fromkeys(event.verb for event in events)
+        effect = "a new memory" if "recorded" in verbs else f"would be {', '.join(verbs)}"
+        changes.append(Waiting(record=record, events=events, author=author, claimed=claimed, way=way, effect=effect))
     return changes
 
 

@@ -28,7 +28,7 @@ from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import open_contradictions, resolve
 from holdfast.verbs.truth.verify import update_value, verify
-from holdfast.verbs.upkeep.health import Health, typos_in
+from holdfast.verbs.upkeep.health import typos_in
 
 Name = TypeVar("Name", bound=str)
 DAYS = 30
@@ -80,10 +80,6 @@ class Choice:
     message: str
     do: Callable[[Memory, Item, Given], Any]
     offered: Callable[[Item], object]
-
-    def words_for(self, item: Item) -> str:
-        """Return the words, with what the item fills in."""
-        return self.words.format(item=item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +137,9 @@ def urgent(counts: Mapping[str, int | None]) -> int:
     return sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent)
 
 
-def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, int | None]:
-    """Count the items of each sort. A health report spares queries."""
-    names = [trouble for sort in SORTS.values() for trouble in sort.troubles]
-    troubles = {name: getattr(report, name).total for name in names} if report else _tally(memory)
+def waiting_counts(memory: Memory) -> dict[str, int | None]:
+    """Count the items of each sort."""
+    troubles = _tally(memory)
     counts = {name: [troubles[trouble] for trouble in sort.troubles] for name, sort in SORTS.items()}
     return {name: sum(own) if own else waiting(memory, name, limit=0).total for name, own in counts.items()}
 
@@ -208,22 +203,16 @@ def awaited(record: Record) -> str:
 # Where the items come from.
 
 
-def _listed(found: Callable[[Memory], Iterable[Item]]) -> Callable[..., Waiting]:
-    """Return a `find` that takes a range of all items."""
-
-    def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        every = tuple(found(memory))
-        return Waiting(total=len(every), items=every[start:end])
-
-    return find_range
+def _listed(found: Callable[[Memory], Iterable[Item]], memory: Memory, start: int, end: int, _: int) -> Waiting:
+    every = tuple(found(memory))
+    return Waiting(total=len(every), items=every[start:end])
 
 
 def _quarantined(memory: Memory) -> Iterator[Item]:
     for change in quarantine.waiting(memory):
         is_other = change.claimed and change.claimed not in change.author
         claims = f", claims to be from {change.claimed}" if is_other else ""
-        effect = "a new memory" if change.new else f"would be {change.would}"
-        why = f"{effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
+        why = f"{change.effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
         yield Item(sort="quarantined", record=change.record, why=why, author=change.author)
 
 
@@ -303,24 +292,18 @@ def _scopes(memory: Memory, start: int, end: int, _: int) -> Waiting:
     return Waiting(total=len(typos), items=tuple(items))
 
 
-def _troubled(name: str) -> Callable[..., Waiting]:
-    """Return a `find` of the records with the troubles of a sort, one trouble after the other."""
-
-    def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
-        counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
-        for trouble, low, high in ranges(counts, start, end):
-            more = _report if trouble == "contradicted" else lambda *_: ""
-            ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
-            chosen = list(memory.known(ids).values())
-            judged = freshness(memory, chosen)
-            items += [
-                _judged(name, record, judged.get(record.id), troubles[trouble] + more(memory, record))
-                for record in chosen
-            ]
-        return Waiting(total=sum(counts.values()), items=tuple(items))
-
-    return find_range
+def _troubled(name: str, memory: Memory, start: int, end: int, _: int) -> Waiting:
+    """Return the records with the troubles of a sort, one trouble after the other."""
+    before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
+    counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
+    for trouble, low, high in ranges(counts, start, end):
+        ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
+        chosen = list(memory.known(ids).values())
+        judged = freshness(memory, chosen)
+        for record in chosen:
+            why = troubles[trouble] + (_report(memory, record) if trouble == "contradicted" else "")
+            items.append(_judged(name, record, judged.get(record.id), why))
+    return Waiting(total=sum(counts.values()), items=tuple(items))
 
 
 def ranges(counts: Mapping[Name, int], start: int, end: int) -> Iterator[tuple[Name, int, int]]:
@@ -400,12 +383,12 @@ def _judge(decided: Callable[..., Report], author: bool, memory: Memory, item: I
 
 _FOUND: Mapping[str, Callable[[Memory, int, int, int], Waiting]] = {
     "stale": _stale,
-    "contradiction": _listed(_disputed),
-    "pending": _listed(_pending),
-    "quarantined": _listed(_quarantined),
-    "mined": _listed(_mined),
-    "suggestion": _listed(_suggested),
-    "overwritten": _listed(_overwritten),
+    "contradiction": partial(_listed, _disputed),
+    "pending": partial(_listed, _pending),
+    "quarantined": partial(_listed, _quarantined),
+    "mined": partial(_listed, _mined),
+    "suggestion": partial(_listed, _suggested),
+    "overwritten": partial(_listed, _overwritten),
     "scope": _scopes,
     "duplicate": _duplicates,
 }
@@ -450,7 +433,7 @@ def _choice(does: str, row: str) -> Choice:
 
 def _sort(name: str, row: Mapping[str, str]) -> Sort:
     return Sort(
-        *(row["title"], row["about"], _FOUND.get(name) or _troubled(name)),
+        *(row["title"], row["about"], _FOUND.get(name) or partial(_troubled, name)),
         tuple(_CHOICES[choice] for choice in row["choices"].split(", ")),
         {cast("Trouble", name): why for name, why in row.items() if name in get_args(Trouble)},
         row.get("reason", ""),
