@@ -35,7 +35,7 @@ from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions.analyze import MOST_DAYS, activity, blind_spots, topics_of, wordings
 from holdfast.verbs.sessions.close import close, payload_file
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import contents_of, context, only_open
+from holdfast.verbs.sessions.session import contents_of, context, find_session, only_open
 from holdfast.verbs.sessions.session import start as start_session
 from holdfast.verbs.truth.contradictions import compare_now, conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
@@ -66,7 +66,7 @@ def start(memory: Memory, call: Call, session: str, title: str, issue: str, forc
 
 def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
     """Close a session, and name the scars that it left without an answer."""
-    scars = unanswered(memory, session and contents_of(memory, session).session.id)
+    scars = unanswered(memory, session and find_session(memory, session).id)
     outcome = close(memory, session=session, close_type=close_type, payload=payload)
     return page("closing", outcome=outcome, scars=scars)
 

@@ -187,7 +187,8 @@ def _saved(memory: Memory, draft: Draft, key: str, allow_duplicate: bool) -> str
     if waiting := unanswered(memory):
         names = ", ".join(tagged(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
-    note = "" if sessions.recalls(memory) else "Note: nothing was recalled in this session yet: recall(plan).\n"
+    is_informed = memory.actor.session and memory.store.counted(memory.actor.session, "surfaced")
+    note = "" if is_informed else "Note: nothing was recalled in this session yet: recall(plan).\n"
     return f"{note}{text}"
 
 

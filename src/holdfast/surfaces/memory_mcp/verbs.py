@@ -236,13 +236,14 @@ def sessions(memory: Memory, limit: int, project_path: str = "") -> list[Plain]:
 def session_of(memory: Memory, reference: str) -> Plain:
     """Return a session with what it left."""
     left = contents_of(memory, reference)
-    logs, last = mining.outputs_logged(memory, session=left.session.id), max(left.last_at, left.session.started_at)
-    return {"session": left.session, "memories": len(left.records), "logs": logs, "last": last}
+    session, last = left["session"], max(left["last_at"], left["session"].started_at)
+    logs = mining.outputs_logged(memory, session=session.id)
+    return {"session": session, "memories": len(left["records"]), "logs": logs, "last": last}
 
 
 def session_memories(memory: Memory, session_id: str, limit: int) -> list[Vitals]:
     """Return what a session saved."""
-    active = [record.id for record in contents_of(memory, session_id).records if record.state == "active"]
+    active = [record.id for record in contents_of(memory, session_id)["records"] if record.state == "active"]
     vitals = vitals_by_id(memory, active[:limit])
     return [vitals[id_] for id_ in active[:limit]]
 

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +55,6 @@ class Opening:
     insight: Report | None = None  # how well scars worked recently
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionContents:
-    """A session with everything it left behind."""
-
-    session: Session
-    records: tuple[Record, ...] = ()
-    recalls: int = 0
-    last_at: str = ""
-    close: dict[str, Any] = field(default_factory=dict)
-
-
 def start(
     memory: Memory,
     *,
@@ -96,8 +85,9 @@ def start(
     cool(memory)
     memory = begin(memory, resumed, title=title, issue=issue)
     started = find_session(memory, memory.actor.session)
-    if current and current.is_open and current.id != started.id:
-        supersede(memory, current, started.id)
+    if current and current.id != started.id:
+        data, by = {"type": "superseded", "by": started.id}, replace(memory.actor, session=current.id)
+        memory.commit([memory.event("closed", current.id, data=data, after=current.last, by=by)])
     is_resumed = bool(resumed and not resumed.implicit)
     return memory, replace(_opening(memory, started), resumed=is_resumed, planted=planted)
 
@@ -163,21 +153,10 @@ def context(memory: Memory) -> Opening:
     return _opening(memory, current_session(memory) or Session(id="", project=memory.project, agent=memory.actor.name))
 
 
-def supersede(memory: Memory, old: Session, by: str) -> None:
-    """Close a session because another replaces it."""
-    data, actor = {"type": "superseded", "by": by}, replace(memory.actor, session=old.id)
-    memory.commit([memory.event("closed", old.id, data=data, after=old.last, by=actor)])
-
-
 def current_session(memory: Memory) -> Session | None:
     """Return the open session this memory acts in; None if there is none."""
     session = sessions.of(memory.store, memory.actor.session) if memory.actor.session else None
     return session if session and session.is_open else None
-
-
-def recalls(memory: Memory) -> int:
-    """Return how many recalls the current session made."""
-    return memory.store.counted(memory.actor.session, "surfaced") if memory.actor.session else 0
 
 
 def find_session(memory: Memory, reference: str) -> Session:
@@ -210,8 +189,8 @@ def in_session(memory: Memory, name: str) -> Memory:
         known = next(iter(sessions.with_part(memory.store, check_part(name), 1)), None)
     if known:
         check_own(memory, known)
-    other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
-    return other if known else begin(other, Session(id=other.actor.session), implicit=True)
+        return memory.acting_in(known.id)
+    return begin(memory, Session(id=check_text(name, "session", LONGEST_TITLE)), implicit=True)
 
 
 def entitle(memory: Memory, reference: str, title: str) -> Session:
@@ -268,16 +247,16 @@ def saved_in(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
     return records.counted_in_sessions(memory.store, ids)
 
 
-def contents_of(memory: Memory, reference: str) -> SessionContents:
-    """Return a session with its records and its number of recalls."""
+def contents_of(memory: Memory, reference: str) -> Report:
+    """Return a session with everything it left behind."""
     session, store = find_session(memory, reference), memory.store
-    return SessionContents(
-        session=session,
-        records=tuple(entry.record for entry in records.of_session(store, session.id)),
-        recalls=store.counted(session.id, "surfaced"),
-        last_at=store.last_at(session.id),
-        close=dict(session.close),
-    )
+    return {
+        "session": session,
+        "records": [entry.record for entry in records.of_session(store, session.id)],
+        "recalls": store.counted(session.id, "surfaced"),
+        "last_at": store.last_at(session.id),
+        "close": dict(session.close),
+    }
 
 
 def resume(memory: Memory, session: Session) -> Memory:

@@ -181,7 +181,7 @@ def _session(ask: Ask) -> dict[str, Any]:
         given[one.at, one.ids].append(one)
     numbers = {id(item): number for number, item in enumerate(items)}
     entries = [(numbers[id(entries[0])], entries) for entries in folded(items)]
-    summary = next((record for record in left.records if record.kind == "summary"), None)
+    summary = next((record for record in left["records"] if record.kind == "summary"), None)
     about = {"title": session.title or f"Session {short(session.id)}", "session": session, "lasted": lasted(session)}
     about |= {"left": left, "summary": summary, "unanswered": unanswered(ask.memory, session.id)}
     what = {"items": items, "entries": entries, "given": given, "cut": activity.place is not None}
