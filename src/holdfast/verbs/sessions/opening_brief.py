@@ -160,13 +160,11 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     about = holding(memory.store, memory.project, names, MOST_OF_A_KIND)
     own += [record for record in about if _is_at_hand(memory, record, touched)]
     everywhere = memory.store.project_number(GLOBAL)
-    if everywhere != memory.here:
-        for kind in kinds:
-            entries = records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)
-            own += [entry.record for entry in entries]
-    hot = [each.record for each in hot_set(memory)]
+    for kind in kinds if everywhere != memory.here else ():
+        own += [entry.record for entry in records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)]
+    own += [each.record for each in hot_set(memory)]
     wanted = dict[str, Record]()
-    for record in (*own, *hot):
+    for record in own:
         is_routine = record.kind in NOTES and (record.by.kind == "rule" or record.source == "observed")
         is_fit = record.source != "starter" and record.kind in briefs.HEADING and STATE_TAG not in record.tags
         wanted |= {record.id: record} if is_fit and not is_routine else {}
@@ -190,14 +188,11 @@ def without_crowding(memory: Memory, candidates: Sequence[Record], most: int) ->
 
 def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[str]]:
     """Return the outcomes of each record, declared and observed, one per session, earliest first."""
-    by_session: dict[tuple[str, str], str] = {}
-    for use in sorted(usage.uses(memory.store, [record.id for record in candidates]), key=lambda use: use.event):
-        if not use.observed or (use.id, use.session) not in by_session:
-            by_session[use.id, use.session] = use.outcome
-    outcomes: dict[str, list[str]] = {}
-    for (record_id, _), outcome in by_session.items():
-        outcomes.setdefault(record_id, []).append(outcome)
-    return outcomes
+    outcomes = defaultdict[str, dict[str, str]](dict)
+    for use in usage.uses(memory.store, [record.id for record in candidates]):
+        if not use.observed or use.session not in outcomes[use.id]:
+            outcomes[use.id][use.session] = use.outcome
+    return {record_id: list(by_session.values()) for record_id, by_session in outcomes.items()}
 
 
 def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str, str]]:
