@@ -43,8 +43,6 @@ _STRUCTURE = ("settings", "projects")  # names and switches, no raw material
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ROWS = {"trail": "entry of the trail", "outputs": "logged output", "transcripts": "transcript"}
 _LEFT_BY = re.compile(r"\.(?:.*\.)?(\d+)\.(?:part|redacted|tmp)(?:-\w+)?|\.restoring-(\d+)")
-
-
 Remains = Mapping[str, Sequence[Json]]  # the event data of memories that are being erased, by id
 
 
@@ -92,14 +90,10 @@ def note_remains(store: Store, events: Iterable[Event]) -> Remains:
             remains[event.about] = _unscrubbed(known)
     for about, said in remains.items():
         if said and store.folder and store.folder.is_dir():
-            note = _note(store.folder, about)
+            note = store.folder / FOLDER / f"{about}.json"
             note.parent.mkdir(mode=0o700, exist_ok=True)
             write_whole(note, json.dumps(said), sync=True)  # on disk before the journal deletes them
     return remains
-
-
-def _note(folder: Path, about: str) -> Path:
-    return folder / FOLDER / f"{about}.json"
 
 
 def finish(memory: Memory, remains: Remains | None = None) -> Erased:
@@ -113,7 +107,7 @@ def finish(memory: Memory, remains: Remains | None = None) -> Erased:
         done = _sweep(memory, erased) if erased else Erased()
         if alone and folder:
             for about in todo:
-                _note(folder, about).unlink(missing_ok=True)
+                (folder / FOLDER / f"{about}.json").unlink(missing_ok=True)
     if alone:
         return done
     busy = "what the worker is writing at this moment: it removes that itself when it is done"
@@ -137,8 +131,7 @@ def forget_prepared(memory: Memory) -> int:
     """Remove prepared files that mention a record erased elsewhere; return how many."""
 
     def is_outdated(content: str) -> bool:
-        named = _ID.findall(content)
-        return any(record.state == "erased" for record in memory.known(named).values()) if named else False
+        return any(record.state == "erased" for record in memory.known(_ID.findall(content)).values())
 
     with turn(memory.store.folder):
         return _drop_prepared(memory.store.folder, is_outdated)

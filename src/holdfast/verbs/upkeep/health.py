@@ -11,7 +11,7 @@ from itertools import chain
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.views import labels, links, queries, records, sessions, usage
 from holdfast.model.event import ids_in, tokens_in
-from holdfast.model.ids import days_before, short
+from holdfast.model.ids import days_before, instant, short
 from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
@@ -271,8 +271,7 @@ def saved_by_day(
 def start_of_day(date: str, zone: tzinfo | None) -> str:
     """Return the first instant of a date in a time zone; None is that of this machine."""
     start = datetime.fromisoformat(date)
-    there = start.replace(tzinfo=zone) if zone else start.astimezone()
-    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return instant((start.replace(tzinfo=zone) if zone else start.astimezone()).timestamp())
 
 
 def timings(memory: Memory) -> list[Report]:
