@@ -97,7 +97,6 @@ def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
             continue
         lost, by = unseen[-1]
         later = (event.data.get(SEEN) for event in events if event.verb == "revised" and event.id > by.id)
-        decided = any(text_or_empty(seen) >= by.id for seen in later)
-        if record.verified_at < by.at and not decided:
+        if record.verified_at < by.at and not any(text_or_empty(seen) >= by.id for seen in later):
             found.append(Overwritten(record=record, lost=lost, by=by))
     return found

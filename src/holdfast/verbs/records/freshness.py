@@ -229,8 +229,7 @@ def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
 
 def note_tips(memory: Memory) -> None:
     """Remember the tips of branches that records were made on: once a branch is deleted, its tip cannot be looked up."""
-    project = memory.here
-    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", project)):
+    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", memory.here)):
         return
     known, tips = _tips(memory), memory.checkout.tips()
     updated = known | {name: tip for name, tip in tips.items() if name in made_on}

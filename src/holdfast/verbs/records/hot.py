@@ -80,8 +80,7 @@ def vitals_of(
 
 def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
     """Return the measurements of the records with these ids."""
-    measured = vitals_of(memory, list(records.by_ids(memory.store, ids).values()))
-    return {vitals.record.id: vitals for vitals in measured}
+    return {one.record.id: one for one in vitals_of(memory, list(records.by_ids(memory.store, ids).values()))}
 
 
 def hot_set(memory: Memory) -> list[Vitals]:

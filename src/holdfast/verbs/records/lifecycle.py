@@ -156,8 +156,7 @@ def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
 
 
 def _arrow(memory: Memory, source: str, relation: str, target: str) -> tuple[Record, Link]:
-    record = find(memory, source).record
-    return record, check_links(memory, (Link(relation=relation, target=target),))[0]
+    return find(memory, source).record, check_links(memory, (Link(relation=relation, target=target),))[0]
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:

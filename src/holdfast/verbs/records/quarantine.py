@@ -127,8 +127,7 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     named = {address(author): author for author in matching}
     if len(named) != 1:
         count = f"{len(named)} quarantined authors are" if named else "No quarantined author is"
-        hint = "Use the address instead of the name." if named else _LISTED
-        raise NotFound(f"{count} called {name}.", hint=hint)
+        raise NotFound(f"{count} called {name}.", hint="Use the address instead of the name." if named else _LISTED)
     return next(iter(named.values()))
 
 

@@ -86,8 +86,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
         moment = parse_instant(at)
         record = as_of(store.events_about(id_), moment)
         if record is None:
-            hint = "`holdfast history` shows when it was written."
-            raise NotFound(f"{id_} did not exist at {moment}.", hint=hint)
+            raise NotFound(f"{id_} did not exist at {moment}.", hint="`holdfast history` shows when it was written.")
         return RecordDetails(record=record, number=entry.number)
     return RecordDetails(
         record=entry.record,

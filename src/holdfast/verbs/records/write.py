@@ -98,8 +98,7 @@ def confirm(memory: Memory, reference: str, *, waivers: admission.Waivers | None
     """Approve a pending record. It is judged again, since other records may have changed in the meantime."""
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
-    waived = replace(waivers or admission.Waivers(), transient=True, scope=True)
-    verdict = _judge(memory, draft, record, waived)
+    verdict = _judge(memory, draft, record, replace(waivers or admission.Waivers(), transient=True, scope=True))
     match verdict:
         case admission.Admitted(related=related) | admission.Pending(related=related):
             event = memory.event("confirmed", record.id, after=record.head)

@@ -99,8 +99,7 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Report]:
 
 
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
-    since = days_before(memory.clock.now(), days)
-    page = sessions.page(memory.store, memory.project, limit=10_000, since=since)
+    page = sessions.page(memory.store, memory.project, limit=10_000, since=days_before(memory.clock.now(), days))
     return [session for session in page if agent in ("", session.agent)]
 
 

@@ -73,8 +73,7 @@ def close(
     parsed = read_payload(masked(raw))
     if parsed.session and not is_called(target.id, parsed.session):
         raise Invalid(f"The payload is for session {parsed.session}, not for {target.id}.", hint="Nothing was written.")
-    conduct = _conduct(memory, target, parsed)
-    if problems := refusals(close_type, parsed, conduct):
+    if problems := refusals(close_type, parsed, _conduct(memory, target, parsed)):
         return NotClosed(session=target, problems=tuple(problems))
     closed = _close(memory.acting_in(target.id), target, close_type, parsed, took_ms)
     if file:

@@ -156,8 +156,7 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     kinds = [kind for kind in briefs.HEADING if kind != "thread"]
     own = [record for kind in kinds for record in newest_records(memory, kind, MOST_OF_A_KIND)]
     own += [thread.record for thread in open_threads(memory)[:MOST_THREADS]]
-    names = sorted({PurePath(path).name for path in touched})
-    about = holding(memory.store, memory.project, names, MOST_OF_A_KIND)
+    about = holding(memory.store, memory.project, sorted({PurePath(path).name for path in touched}), MOST_OF_A_KIND)
     own += [record for record in about if _is_at_hand(memory, record, touched)]
     everywhere = memory.store.project_number(GLOBAL)
     for kind in kinds if everywhere != memory.here else ():

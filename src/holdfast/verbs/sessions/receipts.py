@@ -177,5 +177,4 @@ def known_at(memory: Memory, folder: Path, at: str) -> Memory:
         raise Invalid(f"More than {MOST_REPLAYED:,} events would have to be replayed.", hint="Leave the date out.")
     store = open_store(SQLite(folder / FILE))
     store.commit(events)
-    seconds = datetime.fromisoformat(at).timestamp()
-    return replace(memory, store=store, embedder=None, clock=Clock(lambda: seconds))
+    return replace(memory, store=store, embedder=None, clock=Clock(datetime.fromisoformat(at).timestamp))

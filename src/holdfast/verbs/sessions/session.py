@@ -88,8 +88,7 @@ def start(
     if current and current.id != started.id:
         data, by = {"type": "superseded", "by": started.id}, replace(memory.actor, session=current.id)
         memory.commit([memory.event("closed", current.id, data=data, after=current.last, by=by)])
-    is_resumed = bool(resumed and not resumed.implicit)
-    return memory, replace(_opening(memory, started), resumed=is_resumed, planted=planted)
+    return memory, replace(_opening(memory, started), resumed=bool(resumed and not resumed.implicit), planted=planted)
 
 
 def begin(
@@ -172,8 +171,7 @@ def find_session(memory: Memory, reference: str) -> Session:
     if not matches:
         check_part(reference)
         raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
-    current = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")]
-    matches = current or matches
+    matches = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")] or matches
     if len(matches) > 1:
         raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))
     return matches[0]
@@ -285,8 +283,7 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
 
 def project_state(memory: Memory) -> Record | None:
     """Return the last report on the state of the project; None if there is none."""
-    progress = newest_of_kind(memory, "progress", limit=50)
-    return next((record for record in progress if STATE_TAG in record.tags), None)
+    return next((record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags), None)
 
 
 def _opening(memory: Memory, session: Session) -> Opening:

@@ -187,8 +187,7 @@ def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) ->
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
     """Return recent retirements, erasures and restorations, latest first."""
-    since = days_before(memory.clock.now(), days)
-    return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+    return memory.store.happened((verb,) if verb else DESTRUCTIVE, days_before(memory.clock.now(), days), limit)
 
 
 def removals(memory: Memory) -> list[Event]:

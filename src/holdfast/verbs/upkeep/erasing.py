@@ -163,8 +163,7 @@ def sweep_store(
             else:
                 others.append(event.about)
         store.put_again(changed)
-    quoted = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
-    return rows, list(quoted), others
+    return rows, list(dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)), others
 
 
 def _sweep(memory: Memory, gone: Remains) -> Erased:
@@ -205,10 +204,9 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         record = memory.store.folded(about)
         return record is not None and not eraser.is_in(record_to_json(record))
 
-    histories = [memory.store.events_about(about) for about in ids]
     updates = [
         ReplicaUpdate(record=record, events=tuple(event for event in events if event.verb in SHARED))
-        for events in histories
+        for events in map(memory.store.events_about, ids)
         if (record := fold_all(events))
     ]
     copies = memory.copies(updates, is_outdated) if memory.copies else Scrubbed()

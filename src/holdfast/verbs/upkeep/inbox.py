@@ -255,8 +255,7 @@ def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
     for group in groups["found"][start:]:
         *others, newest = group.sources
         items.append(Item(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text))
-    total = len(groups["found"]) + groups["more"]
-    return Waiting(total=total, items=tuple(items), not_looked_at=groups["waiting"])
+    return Waiting(total=len(groups["found"]) + groups["more"], items=tuple(items), not_looked_at=groups["waiting"])
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
@@ -375,8 +374,7 @@ def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> R
 
 def _judge(decided: Callable[..., Report], author: bool, memory: Memory, item: Item, _: Given) -> str:
     """Accept or reject a quarantined change, or its author."""
-    sender = quarantine.address(item.author) or item.author
-    done = decided(memory, [sender if author else item.record.id])
+    done = decided(memory, [(quarantine.address(item.author) or item.author) if author else item.record.id])
     named = ", ".join(done["authors"]) or find(memory, done["records"][0]).record.title
     return f"{done['verdict'].capitalize()}: {named}"
 

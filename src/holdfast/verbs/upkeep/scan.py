@@ -118,8 +118,7 @@ def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
     if data != event.data and isinstance(title, str) and isinstance(body, str):
         data["title"] = clean(_title(title, body, str(data["body"])))
     by = replace(event.by, name=clean(event.by.name), session=clean(event.by.session))
-    about = clean(event.about) if event.verb in COUNTED else event.about
-    changed = replace(event, about=about, by=by, data=data)
+    changed = replace(event, about=clean(event.about) if event.verb in COUNTED else event.about, by=by, data=data)
     return event if changed == event else changed
 
 
