@@ -271,8 +271,7 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
     """
     if memory.user:
         return None
-    since = days_before(memory.clock.now(), RESUME_DAYS)
-    host = memory.host
+    since, host = days_before(memory.clock.now(), RESUME_DAYS), memory.host
     for session in sessions.page(memory.store, memory.project, limit=50, since=since, only_open=True):
         same_client = (session.host, session.parent) == (host.name, host.parent)
         same_client = same_client and (any_name or session.agent == memory.actor.name)

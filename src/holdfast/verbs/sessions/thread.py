@@ -16,7 +16,7 @@ from holdfast.policy.admission.admit import Refused, Waivers
 from holdfast.policy.language.overlap import is_same, overlap
 from holdfast.policy.ranking.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.memory import Memory, find, is_reference
-from holdfast.verbs.records.lifecycle import restore, retire
+from holdfast.verbs.records.lifecycle import commit_about, restore, retire
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 
 MOST = 500  # open threads that are read
@@ -218,8 +218,7 @@ def suggestions(memory: Memory) -> list[Record]:
 
 def promote(memory: Memory, reference: str) -> Record:
     """Turn a suggestion into a thread."""
-    record = _suggestion(memory, reference)
-    return memory.commit([memory.event("confirmed", record.id, after=record.head)])[0].record
+    return commit_about(memory, "confirmed", _suggestion(memory, reference))
 
 
 def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:

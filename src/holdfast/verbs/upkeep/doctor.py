@@ -52,6 +52,8 @@ def status(memory: Memory) -> Report:
     pairs = {(event.about, id_) for event in recent for id_ in ids_in(event)}
     became = Counter(use.outcome for use in usage.uses(store, since=week) if (use.session, use.id) in pairs)
 
+    homes = records.tallied(store, records.Filter(), "number >> 32", "kind")
+
     def counted_in(**chosen: Any) -> int:
         return records.counted(store, records.Filter(**chosen))
 
@@ -62,9 +64,7 @@ def status(memory: Memory) -> Report:
         "everywhere": counted_in(),
         "pending": counted_in(states=("pending",)),
         "retired": counted_in(states=("retired",)),
-        "projects": len(
-            {number for number, *_ in records.tallied(store, records.Filter(), "number >> 32", "kind") if number}
-        ),
+        "projects": len({number for number, *_ in homes if number}),
         "events": store.counted(),
         "bytes": store.db.size,
         "embedder": memory.embedder.name if memory.embedder else "none",
@@ -123,12 +123,10 @@ def examine(memory: Memory) -> Iterator[Check]:
         *("none: only explicit markers are kept", "Reinstall Holdfast."),
     )
     lag = vectors.lag(store)
-    if embedder is None:
-        yield Check("vectors", "not in use" if lag else "up to date")
-    elif problem := usable(memory):
-        yield Check("vectors", problem, "holdfast store rebuild vectors")
-    else:
-        yield Check("vectors", f"{lag} records wait for new ones and are found without them" if lag else "up to date")
+    waiting = f"{lag} records wait for new ones and are found without them" if embedder else "not in use"
+    problem = usable(memory) if embedder else ""
+    fix = "holdfast store rebuild vectors" if problem else ""
+    yield Check("vectors", problem or (waiting if lag else "up to date"), fix)
     # Events that could not be used, and hooks that failed.
     folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
     failures = counters.failures(memory.store, counters.KEPT_FAILURES)

@@ -10,7 +10,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.files import open_regular, read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
-from holdfast.model.foreign_json import with_texts
+from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
@@ -118,12 +118,9 @@ def unfinished(folder: Path | None) -> Remains:
     """Return the notes of interrupted erasures."""
     notes = dict[str, list[Json]]()
     for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
-        try:
-            notes[path.stem] = json.loads(read_regular(path))
-        except FileNotFoundError:
-            continue  # finished by another process
-        except ValueError:
-            notes[path.stem] = []  # interrupted while writing the note: the journal still has the text
+        with suppress(FileNotFoundError):  # finished by another process
+            said = json_or_none(read_regular(path).decode("utf-8", "replace"))
+            notes[path.stem] = said or []  # interrupted while writing the note: the journal still has the text
     return notes
 
 
@@ -242,13 +239,10 @@ def _drop_prepared(folder: Path | None, is_outdated: Callable[[str], bool]) -> i
     """Remove prepared files whose content is outdated; the worker makes them again."""
     removed = 0
     for path in files_of(folder, _PREPARED):
-        try:
-            content = read_regular(path).decode("utf-8", "replace")
-        except FileNotFoundError:
-            continue  # removed meanwhile
-        if is_outdated(content):
-            path.unlink(missing_ok=True)
-            removed += 1
+        with suppress(FileNotFoundError):  # removed meanwhile
+            if is_outdated(read_regular(path).decode("utf-8", "replace")):
+                path.unlink()
+                removed += 1
     return removed
 
 

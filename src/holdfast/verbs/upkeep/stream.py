@@ -156,9 +156,7 @@ def _rendered(memory: Memory, happened: Sequence[Event | HookEvent]) -> Iterator
 
     for entry in happened:
         item = _of_event(entry, known, project_of) if isinstance(entry, Event) else _of_activity(entry, project_of)
-        detail = item.detail
-        if len(detail) > LONGEST_DETAIL:
-            detail = f"{detail[:LONGEST_DETAIL].rstrip()}…"
+        detail = item.detail if len(item.detail) <= LONGEST_DETAIL else f"{item.detail[:LONGEST_DETAIL].rstrip()}…"
         yield replace(item, text=shorten(item.text, LONGEST), detail=detail) if item.text else None
 
 
