@@ -166,8 +166,8 @@ class Citation:
 class Knowledge:
     """The files of a repository and what cites them; `files` is None if they cannot be listed."""
 
-    cited: Mapping[str, tuple[Citation, ...]] = field(default_factory=dict)
-    files: tuple[str, ...] | None = None
+    cited: Mapping[str, Sequence[Citation]] = field(default_factory=dict)
+    files: Sequence[str] | None = None
     not_checked: int = 0  # records that cite code and were left out, the oldest
 
 
@@ -196,8 +196,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
                 state = finding.state if finding else "unknown"
                 cited.setdefault(place.path, []).append(Citation(record=record, anchor=anchor, state=state, **lines))
     files = memory.checkout.files() if is_here(memory, memory.project) else None
-    by_path = {path: tuple(citations) for path, citations in sorted(cited.items())}
-    return Knowledge(cited=by_path, files=None if files is None else tuple(files), not_checked=left_out)
+    return Knowledge(cited=dict(sorted(cited.items())), files=files, not_checked=left_out)
 
 
 def citations_of(memory: Memory, path: str) -> list[Citation]:
@@ -242,13 +241,13 @@ def lost(memory: Memory) -> dict[str, list[Record]]:
     store, project = memory.store, memory.here
     if not is_here(memory, memory.project):
         return {}
-    by_branch, newest = dict[str, list[Record]](), dict[str, str]()
+    by_branch = dict[str, list[Record]]()
     for branch in labels.counts(store, "branch", project):
         made = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE)).values()
         active = [record for record in made if record.state == "active"]
         if active and branch != memory.checkout.default_branch:
             by_branch[branch] = active
-            newest[branch] = max(active, key=lambda record: record.created_at).origin.commit
+    newest = {branch: max(made, key=lambda one: one.created_at).origin.commit for branch, made in by_branch.items()}
     return {branch: by_branch[branch] for branch, state in _status_of(memory, newest).items() if state == "gone"}
 
 

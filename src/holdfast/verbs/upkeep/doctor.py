@@ -12,7 +12,7 @@ from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.recovery import backup
-from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
+from holdfast.engine.recovery.backup import JournalMark, back_up, look_at, restore
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.views import records, usage, vectors
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
@@ -29,7 +29,7 @@ from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
 
-__all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
+__all__ = ["JournalMark", "Saved", "back_up", "look_at", "restore"]  # verbs of the engine that need nothing more
 
 DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
 MOST_AUDITED = 2_000
@@ -213,11 +213,6 @@ def back_up_store(
     if file:
         backup.note_elsewhere(store.parent, target)
     return target, mark, backup.rotate(folder, keep, target) if keep else []
-
-
-def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:
-    """Replace a store by a backup; return what was restored, and where the store that was there is kept."""
-    return backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{now}.db")
 
 
 def recover_file(file: Path, output: Path) -> Saved:

@@ -279,16 +279,13 @@ def _judged(sort: str, record: Record, state: Freshness | None, why: str = "") -
     return Item(sort=sort, record=record, why=why, judged=state, update=update)
 
 
-def _scopes(memory: Memory, start: int, end: int, _: int) -> Waiting:
-    """Return scopes that look misspelled, each with one of its records."""
-    typos = typos_in(labels.counts(memory.store, "scope", memory.here))
-    items = []
-    for typo in typos[start:end]:
+def _misspelled(memory: Memory) -> Iterator[Item]:
+    """Yield scopes that look misspelled, each with one of its records."""
+    for typo in typos_in(labels.counts(memory.store, "scope", memory.here)):
         numbers = labels.numbers(memory.store, "scope", typo.scope, memory.here, 1)
         for record in records.by_numbers(memory.store, numbers).values():
             why = f"its scope {typo.scope} looks like {typo.meant}"
-            items.append(Item(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant))
-    return Waiting(total=len(typos), items=tuple(items))
+            yield Item(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant)
 
 
 def _troubled(name: str, memory: Memory, start: int, end: int, _: int) -> Waiting:
@@ -387,7 +384,7 @@ _FOUND: Mapping[str, Callable[[Memory, int, int, int], Waiting]] = {
     "mined": partial(_listed, _mined),
     "suggestion": partial(_listed, _suggested),
     "overwritten": partial(_listed, _overwritten),
-    "scope": _scopes,
+    "scope": partial(_listed, _misspelled),
     "duplicate": _duplicates,
 }
 _DO: Mapping[str, Callable[[Memory, Item, Given], Any]] = {
