@@ -61,7 +61,7 @@ def start(memory: Memory, call: Call, session: str, title: str, issue: str, forc
     """Start or resume a session; later calls act in it."""
     memory, opened = start_session(memory, session=session, title=title, issue=issue, force=force)
     call.client.context = memory.context
-    return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
+    return page("opening", opened=opened, payload_file=payload_file(memory, opened["session"].id))
 
 
 def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:

@@ -92,10 +92,10 @@ def session_start(memory: Memory, call: Call, about: str, issue_title: str = "",
     memory, opened = sessions.start(memory, title=shorten(issue_title, 200), project=memory.project, **asked)
     call.client.context = memory.context
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
-    payload = payload_file(memory, opened.session.id, PAYLOAD)
+    payload = payload_file(memory, opened["session"].id, PAYLOAD)
     if payload and memory.role != "read":  # agents write to it with any program
         payload.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    word = "resumed" if opened.resumed else "started"
+    word = "resumed" if opened["resumed"] else "started"
     return page("opening", opened=opened, word=word, now=memory.clock.now(), payload=payload, known=known)
 
 

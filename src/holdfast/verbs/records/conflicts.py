@@ -3,7 +3,7 @@
 An edit is replaced unseen if two people changed the same memory before they synced.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -79,9 +79,8 @@ def recently_overwritten(memory: Memory) -> list[Overwritten]:
     return [found for found in overwritten(memory, abouts) if found.record.project in (memory.project, "")]
 
 
-def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
-    """Return the last edit of each record that was replaced unseen, unless someone verified or edited the record since."""
-    found = []
+def overwritten(memory: Memory, ids: Iterable[str]) -> Iterator[Overwritten]:
+    """Yield the last edit of each record that was replaced unseen, unless someone verified or edited the record since."""
     for about in ids:
         events = memory.store.events_about(about)
         edits = [event for event in events if event.verb == "revised" and any(name in event.data for name in TEXT)]
@@ -98,5 +97,4 @@ def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
         lost, by = unseen[-1]
         later = (event.data.get(SEEN) for event in events if event.verb == "revised" and event.id > by.id)
         if record.verified_at < by.at and not any(text_or_empty(seen) >= by.id for seen in later):
-            found.append(Overwritten(record=record, lost=lost, by=by))
-    return found
+            yield Overwritten(record=record, lost=lost, by=by)

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,13 @@ from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.closing import rapport_of
-from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import MOST_CANDIDATES, Memory, Report, candidates
 from holdfast.verbs.records.hot import cool
 from holdfast.verbs.records.project import session_event
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.left_off import left_by_branch
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.sessions.thread import Thread, open_threads, suggestions
+from holdfast.verbs.sessions.thread import open_threads, suggestions
 
 RESUME_DAYS = 1.0
 DECISION_DAYS, DECISIONS = 5.0, 3
@@ -36,25 +35,6 @@ STARTERS, STARTERS_VERSION = Path(__file__).with_name("starters.toml"), "1"
 STARTERS_AT, STARTERS_BY = 1_767_225_600.0, Actor(kind="rule", name="holdfast")  # 2026-01-01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What a session should know when it starts."""
-
-    session: Session
-    resumed: bool = False
-    last: Session | None = None
-    summary: Record | None = None
-    state: Record | None = None
-    rapport: str = ""
-    threads: tuple[Thread, ...] = ()
-    decisions: tuple[Record, ...] = ()
-    suggestions: tuple[Record, ...] = ()
-    left_open: tuple[Session, ...] = ()
-    left_off: LeftOff | None = None
-    planted: int = 0
-    insight: Report | None = None  # how well scars worked recently
-
-
 def start(
     memory: Memory,
     *,
@@ -64,7 +44,7 @@ def start(
     project: str = "",
     agent: str = "",
     force: bool = False,
-) -> tuple[Memory, Opening]:
+) -> tuple[Memory, Report]:
     """Start a session, or resume one: the named one, this process's own, or that of its dead predecessor.
 
     The returned memory acts in it, with that project and agent if they are set. With a read-only key nothing is started.
@@ -88,7 +68,7 @@ def start(
     if current and current.id != started.id:
         data, by = {"type": "superseded", "by": started.id}, replace(memory.actor, session=current.id)
         memory.commit([memory.event("closed", current.id, data=data, after=current.last, by=by)])
-    return memory, replace(_opening(memory, started), resumed=bool(resumed and not resumed.implicit), planted=planted)
+    return memory, _opening(memory, started, resumed=bool(resumed and not resumed.implicit), planted=planted)
 
 
 def begin(
@@ -139,15 +119,15 @@ def check_own(memory: Memory, session: Session) -> None:
         raise Forbidden(f"{session.id} is a session of another user.", hint="Only they, or an admin, may change it.")
 
 
-def refresh(memory: Memory) -> Opening:
+def refresh(memory: Memory) -> Report:
     """Return what a session should know, without starting one."""
     current = current_session(memory)
     if current is None:
         raise NotFound("No active session.", hint="Start one: holdfast session start")
-    return replace(_opening(memory, current), resumed=True)
+    return _opening(memory, current, resumed=True)
 
 
-def context(memory: Memory) -> Opening:
+def context(memory: Memory) -> Report:
     """Return where the project stands, without a session."""
     return _opening(memory, current_session(memory) or Session(id="", project=memory.project, agent=memory.actor.name))
 
@@ -285,7 +265,8 @@ def project_state(memory: Memory) -> Record | None:
     return next((record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags), None)
 
 
-def _opening(memory: Memory, session: Session) -> Opening:
+def _opening(memory: Memory, session: Session, *, resumed: bool = False, planted: int = 0) -> Report:
+    """Return what a session should know when it starts."""
     store, host, now = memory.store, memory.host, memory.clock.now()
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
@@ -300,16 +281,18 @@ def _opening(memory: Memory, session: Session) -> Opening:
         heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
         blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
         insight = {"sessions": len(worked), "shown": shown, "heeded": heeded, "blind_spot": blind_spot}
-    return Opening(
-        session=session,
-        last=last,
-        summary=summary if summary and summary.state == "active" else None,
-        state=project_state(memory),
-        rapport=next(filter(None, rapports), ""),
-        threads=tuple(open_threads(memory)),
-        decisions=tuple(record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)),
-        suggestions=tuple(suggestions(memory)),
-        left_open=tuple(other for other in left_open if other.host != host.name or not host.is_alive(other.pid)),
-        left_off=next(iter(left_by_branch(memory, without=session.id)), None),
-        insight=insight,
-    )
+    return {
+        "session": session,
+        "resumed": resumed,
+        "last": last,
+        "summary": summary if summary and summary.state == "active" else None,
+        "state": project_state(memory),
+        "rapport": next(filter(None, rapports), ""),
+        "threads": open_threads(memory),
+        "decisions": [record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)],
+        "suggestions": suggestions(memory),
+        "left_open": [other for other in left_open if other.host != host.name or not host.is_alive(other.pid)],
+        "left_off": next(iter(left_by_branch(memory, without=session.id)), None),
+        "planted": planted,
+        "insight": insight,  # how well scars worked recently
+    }

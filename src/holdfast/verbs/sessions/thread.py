@@ -208,11 +208,9 @@ def suggest(memory: Memory, topic: str, session: str) -> Record | None:
 
 def suggestions(memory: Memory) -> list[Record]:
     """Return the pending suggestions, best supported first."""
-    shown = []
-    for record in (entry.record for entry in _threads(memory, state="pending", limit=MOST_SUGGESTIONS)):
-        dismissals = _dismissals(memory, record)
-        if len(dismissals) < FINAL and record.head > max(dismissals, default=""):
-            shown.append(record)
+    pending = [entry.record for entry in _threads(memory, state="pending", limit=MOST_SUGGESTIONS)]
+    dismissed = ((record, _dismissals(memory, record)) for record in pending)
+    shown = (record for record, past in dismissed if len(past) < FINAL and record.head > max(past, default=""))
     return sorted(shown, key=lambda record: -len(record.extra.get("evidence", ())))
 
 

@@ -126,10 +126,8 @@ def waiting_items(memory: Memory, *, sorts: Sequence[str] | None = None, limit: 
     """
     if unknown := set(sorts or ()) - set(SORTS):
         raise Invalid(f"{', '.join(sorted(unknown))} is no sort of item.", hint=f"Use {', '.join(SORTS)}.")
-    items: list[Item] = []
-    for name in (name for name, sort in SORTS.items() if (name in sorts if sorts is not None else not sort.later)):
-        items += waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items
-    return items
+    chosen = [name for name, sort in SORTS.items() if (name in sorts if sorts is not None else not sort.later)]
+    return [item for name in chosen for item in waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items]
 
 
 def urgent(counts: Mapping[str, int | None]) -> int:
