@@ -137,11 +137,6 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
     return finding
 
 
-def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
-    """Return the newest records of the project that cite code, and how many older ones were left out."""
-    return queries.citing(memory.store, memory.here, most)
-
-
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
     """Return those of some records whose cited code changed or is gone, by id."""
     judged, by_id = freshness(memory, known), {record.id: record for record in known}
@@ -183,7 +178,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
         known = [record for record in then if record and record.state == "active"]
         left_out = records.counted(memory.store, chosen) - len(entries)
     else:
-        known, left_out = citing(memory)
+        known, left_out = queries.citing(memory.store, memory.here, MOST_CHECKED)
     judged = freshness(memory, known)
     cited: dict[str, list[Citation]] = {}
     for record in known:

@@ -1,6 +1,6 @@
 """Write a record: check the draft, then store it, store it as pending, or refuse it with a reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -99,10 +99,9 @@ def confirm(memory: Memory, reference: str, *, waivers: admission.Waivers | None
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
     verdict = _judge(memory, draft, record, replace(waivers or admission.Waivers(), transient=True, scope=True))
-    match verdict:
-        case admission.Admitted(related=related) | admission.Pending(related=related):
-            event = memory.event("confirmed", record.id, after=record.head)
-            return Written(record=memory.commit([event])[0].record, related=related)
+    if isinstance(verdict, admission.Admitted | admission.Pending):
+        event = memory.event("confirmed", record.id, after=record.head)
+        return Written(record=memory.commit([event])[0].record, related=verdict.related)
     return verdict
 
 
@@ -209,23 +208,21 @@ def _judge(
     return admission.admit(
         draft,
         text,
-        active=_near(memory, record),
-        removed=[] if waived.duplicate else _near(memory, record, retired=True),
+        active=list(_near(memory, record)),
+        removed=[] if waived.duplicate else list(_near(memory, record, retired=True)),
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store, "projects"),
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
 
 
-def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[admission.Similar]:
-    """Return similar records: the same in another kind or with other fields is the same, what says something else at most related."""
-    found = list[admission.Similar]()
+def _near(memory: Memory, record: Record, *, retired: bool = False) -> Iterator[admission.Similar]:
+    """Yield similar records: the same in another kind or with other fields is the same, what says something else at most related."""
     for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
         same = is_comparable(record, other) and (record.title, record.body) == (other.title, other.body)
         differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other))
         likeness = 1.0 if same else min(share, admission.RELATED) if differs else share
-        found.append(admission.Similar(record=other, similarity=likeness))
-    return found
+        yield admission.Similar(record=other, similarity=likeness)
 
 
 def _pending(memory: Memory, reference: str) -> Record:

@@ -143,11 +143,10 @@ def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     for record in threads:
         (times, last_at), own_class = touched.get(record.id, (0, "")), record.fields.get("thread_class")
         kind = own_class if own_class in ("operational", "backlog") else class_of(record.title)
-        at, touches = max(last_at, record.created_at), 1 + times
-        life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
+        work: Any = {"touches": 1 + times, "touched_at": max(last_at, record.created_at), "thread_class": kind}
+        life = Life(created_at=record.created_at, **work)
         now_in = "resolved" if record.state == "retired" else stage(life, now)
-        named: dict[str, Any] = {"vitality": vitality(life, now), "touches": touches, "touched_at": at}
-        found.append(Thread(record=record, stage=now_in, thread_class=kind, **named))
+        found.append(Thread(record=record, stage=now_in, vitality=vitality(life, now), **work))
     return found
 
 

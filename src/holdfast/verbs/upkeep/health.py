@@ -17,7 +17,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import recently_overwritten
-from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
+from holdfast.verbs.records.freshness import MOST_CHECKED, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
 
 ROWS = 20
@@ -94,7 +94,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         name: Sample(total=troubles[name], records=tuple(known[id_] for id_ in each if id_ in known))
         for name, each in ids.items()
     }
-    cites, unlooked = citing(memory, MOST_CHECKED)
+    cites, unlooked = queries.citing(store, here, MOST_CHECKED)
     is_known = is_here(memory, memory.project)  # whether cited code changed: only in the project's checkout
     moved = [record for record, _ in drifted(memory, cites).values()] if is_known else []
     gone = Sample(total=len(moved), records=tuple(moved[:ROWS]))

@@ -20,7 +20,7 @@ from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, Report, find, is_reference
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import TEXT, recently_overwritten
-from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, freshness, is_here, lost, snapshot_of
+from holdfast.verbs.records.freshness import MOST_CHECKED, drifted, freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Done, Revision, act, link, rename_scope, retire, revise
 from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
@@ -265,7 +265,7 @@ def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
         for branch, orphans in lost(memory).items()
         for record in orphans
     }
-    known, left_out = citing(memory, checked)
+    known, left_out = queries.citing(memory.store, memory.here, checked)
     changed = drifted(memory, [record for record in known if record.id not in items])
     items |= {id_: _judged("stale", *changed[id_]) for id_ in sorted(changed, reverse=True)}
     return Waiting(total=len(items), items=tuple(items.values())[start:end], not_looked_at=left_out)
