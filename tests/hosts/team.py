@@ -83,7 +83,7 @@ def everything(members: Members) -> dict[str, list[str]]:
 def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     """Keep one of everything, each with a word to find it by and a text that nobody else may ever see; give the ids."""
     memory, opening = start(memory, title=f"{word} migrations {unsaid}")
-    session = opening.session.id
+    session = opening["session"].id
     scar = keep(memory, f"Rehearse {word} migrations on a copy {unsaid}.", kind="scar", fields=SCAR)
     thread = open_thread(memory, f"Write the {word} runbook for on-call {unsaid}")
     assert isinstance(thread, Opened)

@@ -248,8 +248,8 @@ def test_no_tool_resource_or_prompt_changes_anything_for_a_key_to_read(fort: For
 def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
     with at_work(fort.members, team.visit("ruth", SHOP, role="read")) as memory:
         memory, opened = start(memory, title=POISON)
-        assert opened.session.id == ""
-        assert opened.threads
+        assert opened["session"].id == ""
+        assert opened["threads"]
         refused(Forbidden, close, memory, session=fort.ours["session"], close_type="quick", payload={"title": POISON})
     with at_work(fort.members, team.BEN) as memory:
         memory, opening = start(memory)
@@ -258,7 +258,7 @@ def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
 
 def test_the_session_of_another_user_is_not_taken_up_titled_or_closed_but_by_an_admin(fort: Fort) -> None:
     with at_work(fort.members, team.ANNA) as memory:
-        theirs, quick = start(memory, title="hers", force=True)[1].session.id, {"close_type": "quick"}
+        theirs, quick = start(memory, title="hers", force=True)[1]["session"].id, {"close_type": "quick"}
     with at_work(fort.members, team.BEN) as memory:
         for attempt in (
             lambda: close(memory, session=theirs, close_type="quick", payload={"title": POISON}),

@@ -88,10 +88,10 @@ def poisoned(folder: Path) -> Iterator[Place]:
 def planted(memory: Memory) -> dict[str, str]:
     """Put the text into every field that takes it; give ids by the names the examples use."""
     memory, opening = start(memory, title=SHORT, issue=SHORT)
-    earlier = opening.session.id
+    earlier = opening["session"].id
     close(memory, close_type="quick", payload={"title": SHORT, "completed": POISON, "next_steps": POISON})
     memory, opening = start(memory, title=SHORT, issue=SHORT, force=True)
-    session = opening.session.id
+    session = opening["session"].id
     lesson: dict[str, Any] = {
         "severity": "critical",
         "counter_arguments": [POISON, POISON],

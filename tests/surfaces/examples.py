@@ -32,7 +32,7 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(Path(__file__).with_
 def world(memory: Memory) -> dict[str, str]:
     """Fill a memory with one of everything; give the ids."""
     memory, opening = start(memory, title="Migrations")
-    session = opening.session.id
+    session = opening["session"].id
     scar = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
     recall(memory, Query(text="rehearse migrations"))
     thread = open_thread(memory, "Write the runbook for on-call")

@@ -160,8 +160,8 @@ def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memo
     event = recorded(memory.clock, text, tags=[secret], title=f"{text[:90]}…")  # ends in the middle of it
     memory.store.commit([event])
     found = scan(memory)
-    assert {leak.id for leak in found} == {event.id}
-    assert disguise.startswith("coloured") or [leak.title for leak in found if text[76:90] in leak.title] == []
+    assert {leak["id"] for leak in found} == {event.id}
+    assert disguise.startswith("coloured") or [leak["title"] for leak in found if text[76:90] in leak["title"]] == []
     redact(memory)
     assert scan(memory) == []
     kept = bytes_under(tmp_path / "store")
@@ -215,12 +215,12 @@ def test_what_lies_in_a_store_is_found_wherever_never_shown_and_masked_to_the_la
     events = leaky(memory)
     beside(memory)
     found = scan(memory)
-    assert {leak.where for leak in found} == {
+    assert {leak["where"] for leak in found} == {
         "memory", "session", "journal: used", "trail", "outputs", "failures", "settings", "transcripts", "file",
     }  # fmt: skip
-    assert {leak.id for leak in found if leak.where == "memory"} == {events[n].id for n in (0, 1, 3, 4)}
-    assert {leak.id for leak in found if leak.where == "file"} == {"1.json", "shop.json", "s9", "hooks.log"}
-    assert {leak.kind for leak in found} == {"GitHub token", "password or key"}
+    assert {leak["id"] for leak in found if leak["where"] == "memory"} == {events[n].id for n in (0, 1, 3, 4)}
+    assert {leak["id"] for leak in found if leak["where"] == "file"} == {"1.json", "shop.json", "s9", "hooks.log"}
+    assert {leak["kind"] for leak in found} == {"GitHub token", "password or key"}
     shown = str(found)
     assert (TOKEN[:5] in shown, OTHER[:5] in shown, TOKEN[:4] in shown) == (False, False, True)
     uses = "select id, applied from usage order by id"
@@ -256,6 +256,6 @@ def test_a_folder_is_looked_through_and_left_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "image.png").write_bytes(b"\x89PNG\0" + TOKEN.encode())
     new_file(tmp_path / "README.md", "Nothing here.\n")
     found = look_through(tmp_path)
-    assert [(leak.kind, leak.id) for leak in found["leaks"]] == [("password or key", "app/.env:2")]
+    assert [(leak["kind"], leak["id"]) for leak in found["leaks"]] == [("password or key", "app/.env:2")]
     assert (found["files"], found["skipped"], OTHER in str(found)) == (2, ["image.png"], False)
     assert settings.read_text() == f"A=1\nDB_PASSWORD={OTHER}\n"

@@ -52,7 +52,7 @@ def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path:
     hooked = respond(str(tmp_path), prepared, event, {"tool_input": {"command": command}})
     simulated = {step.occasion: step for step in simulate(site.memory, command, branch="main")}
     assert (simulated["command"].text, simulated["file"].nothing) == (hooked["text"], "No trigger matches.")
-    assert [(one.record.id, one.match) for one in simulated["command"].memories] == [(scar.id, at[0])]
+    assert [(one["record"].id, one["match"]) for one in simulated["command"].memories] == [(scar.id, at[0])]
     assert short(scar.id) in simulated["start"].text
     assert "matched <code>git push --force</code>" in site.get("/simulate?q=git+push+--force&as=command")
     assert "Force-pushing" not in site.get(f"/simulate?q=git+push+--force&as_of={day}")

@@ -15,10 +15,10 @@ from holdfast.model.ports import Checkout
 from holdfast.model.record import Origin
 from holdfast.model.text import tokens_of
 from holdfast.verbs.capture.prepare import prepare
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.freshness import is_here
 from holdfast.verbs.records.hot import vitals_by_id
-from holdfast.verbs.sessions.receipts import Delivery, delivered, known_at
+from holdfast.verbs.sessions.receipts import delivered, known_at
 
 START = "start"
 OCCASIONS = ("prompt", "command", "file")
@@ -33,7 +33,7 @@ class Step:
     occasion: str  # start, prompt, command or file
     text: str = ""
     tokens: int = 0
-    memories: tuple[Delivery, ...] = ()
+    memories: tuple[Report, ...] = ()
     blocks: bool = False
     nothing: str = ""
 
@@ -85,10 +85,10 @@ def simulate(
             if not answer:
                 steps.append(Step(occasion=occasion, nothing=_why_nothing(memory, occasion)))
                 continue
-            ids, said, now = tuple(answer["ids"]), answer["text"], memory.clock.now()
+            ids, said = tuple(answer["ids"]), answer["text"]
             known, asked = vitals_by_id(memory, ids), "" if occasion == START else text
             records = [known[id_].record for id_ in ids if id_ in known]
-            got = tuple(delivered(one, ids, answer["why"], asked, said, session="", at=now) for one in records)
+            got = tuple(delivered(one, ids, answer["why"], asked, said) for one in records)
             shown: dict[str, Any] = {"text": said, "tokens": tokens_of(said), "memories": got}
             steps.append(Step(occasion=occasion, blocks=bool(answer.get("block")), **shown))
         if at:

@@ -115,12 +115,13 @@ def look_at(file: Path) -> JournalMark:
         return _checked(connection, file)
 
 
-def restore(file: Path, store: Path, former: Path) -> tuple[JournalMark, Path | None]:
+def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:
     """Replace the store with a backup, brought to this version's schema and views."""
-    # The current store is copied to `former` first. A store that can no longer be read is copied unchanged into a
-    # folder of that name without its suffix. Returns the new mark, and where the former store is or None if there was
-    # none.
+    # The current store is copied to the folder of backups first. A store that can no longer be read is copied unchanged
+    # into a folder of that name without its suffix. Returns the new mark, and where the former store is or None if
+    # there was none.
     look_at(file)
+    former = store.parent / FOLDER / f"before-restore-{now}.db"
     folder = store.parent / f".restoring-{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

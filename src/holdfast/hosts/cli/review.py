@@ -110,9 +110,11 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item], uncompared: int) -> Result:
-    own = {"choices": lambda item: {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}}
+    def words(item: Item) -> dict[str, str]:
+        return {name: choice.words.format(item=item) for name, choice in inbox.choices(item).items()}
+
     shape = "sort, id=record.id, why, others?=others|list, text?, author?, choices=.|choices, record"
-    value = [mapped(shape, item, None, Terms(filters=own)) for item in items]
+    value = [mapped(shape, item, None, Terms(filters={"choices": words})) for item in items]
     return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
 
 
@@ -130,7 +132,7 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
         console().print(Text(f"{len(answers) + 1} of {len(items)} · {inbox.SORTS[item.sort].title}", style="bold"))
         page("item", item, full=True)()
         offered = {choice.key: choice for choice in inbox.choices(item).values()}
-        words = {key: choice.words_for(item) for key, choice in offered.items()}
+        words = {key: choice.words.format(item=item) for key, choice in offered.items()}
         key = _pressed(words | {"s": "skip", "u": "undo", "q": "quit"})
         if key == "q":
             break

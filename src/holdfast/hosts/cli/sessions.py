@@ -10,7 +10,7 @@ from holdfast.hosts.cli.values import json_in, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions import transcript as transcripts
@@ -18,18 +18,18 @@ from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
-from holdfast.verbs.sessions.session import Opening, contents_of, find_session, only_open, refresh, start
+from holdfast.verbs.sessions.session import contents_of, find_session, only_open, refresh, start
 
 
 def start_command(
     memory: Memory, *, title: str = "", issue: str = "", session: str = "", force: bool = False
 ) -> Result:
     started, opening = start(memory, session=session, title=title, issue=issue, force=force)
-    file = payload_file(started, opening.session.id)
+    file = payload_file(started, opening["session"].id)
     return opening, page("started", opening, payload_file=file)
 
 
-def refresh_command(memory: Memory, *, session: str | None = None) -> Opening:
+def refresh_command(memory: Memory, *, session: str | None = None) -> Report:
     del session  # the memory acts in it
     return refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
 

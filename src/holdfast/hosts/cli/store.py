@@ -36,7 +36,7 @@ from holdfast.verbs.records.quarantine import address
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.upkeep import doctor
 from holdfast.verbs.upkeep.health import projects
-from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
+from holdfast.verbs.upkeep.scan import look_through, redact, scan
 
 SHOWN, EXAMPLES = 10, 5  # rows of a list, and examples for each reason
 Replica = Annotated[str, Asked("", choices=tuple(REPLICAS))]
@@ -192,8 +192,8 @@ def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool =
     return {"leaks": leaks, "redacted": done}, page("masked", done, leaks)
 
 
-def _leaks(leaks: Sequence[Leak], footer: str = "", *, error: bool = False, always: bool = False) -> Callable[[], None]:
-    places = len({(leak.where, leak.id) for leak in leaks})
+def _leaks(leaks: Sequence[Any], footer: str = "", *, error: bool = False, always: bool = False) -> Callable[[], None]:
+    places = len({(leak["where"], leak["id"]) for leak in leaks})
     return page("leaks", leaks, places, footer, always=always, error=error)
 
 

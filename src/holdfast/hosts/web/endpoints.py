@@ -44,7 +44,7 @@ from holdfast.verbs.records.read import browse, get, history
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.sessions.session import SessionContents, contents_of, list_sessions
+from holdfast.verbs.sessions.session import contents_of, list_sessions
 from holdfast.verbs.sessions.thread import triage
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import Days as ByDay
@@ -73,6 +73,7 @@ _RECALLED |= dict.fromkeys(("gated", "cut", "lagging"), int)
 _EFFECT: Json = {"record": "Record", "shown": int, "outcomes": dict[str, int], "blind_spot": bool}
 _EFFECT |= dict.fromkeys(("heeded", "weight"), float)
 _HEALTH = get_type_hints(Health) | {"measures": [get_type_hints(Measure) | {"cost": float}]}
+_LEFT = {"session": Session, "records": ["Record"], "recalls": int, "last_at": str, "close": Json}
 _SHOWN = {"usage": Usage, "number": int, "superseded_by": str, "freshness": Freshness | None}
 _HIT: Json = {"record": "Record", "score": float, "confidence": str, "snippet": str, "freshness": Freshness | None}
 _HIT |= {"why": dict[str, float]}
@@ -295,11 +296,11 @@ def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     return {"sessions": plain(list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere))}
 
 
-@endpoint("/api/sessions/{id}", get_type_hints(SessionContents) | {"records": ["Record"]})
+@endpoint("/api/sessions/{id}", _LEFT)
 def session(ask: Ask, id: Id) -> Json:
     """Return one session with what it left."""
     left = contents_of(ask.memory, id)
-    return {**plain(left), "records": [cited(record) for record in left.records]}
+    return {**plain(left), "records": [cited(record) for record in left["records"]]}
 
 
 @endpoint("/api/threads", {"stages": dict[str, list[Json]]}, selects_project=True)

@@ -32,7 +32,7 @@ from holdfast.verbs.sessions import scars
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions.analyze import MOST_DAYS, activity, blind_spots, topics_of, wordings
 from holdfast.verbs.sessions.close import close, payload_file
-from holdfast.verbs.sessions.session import contents_of, context, only_open, start
+from holdfast.verbs.sessions.session import contents_of, context, find_session, only_open, start
 from holdfast.verbs.truth.contradictions import compare_now, conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import health
@@ -57,12 +57,12 @@ def start_session(memory: Memory, call: Call, session: str, title: str, issue: s
     """Start or resume a session; later calls act in it."""
     memory, opened = start(memory, session=session, title=title, issue=issue, force=force)
     call.client.context = memory.context
-    return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
+    return page("opening", opened=opened, payload_file=payload_file(memory, opened["session"].id))
 
 
 def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
     """Close a session, and name the scars that it left without an answer."""
-    left = scars.unanswered(memory, session and contents_of(memory, session).session.id)
+    left = scars.unanswered(memory, session and find_session(memory, session).id)
     outcome = close(memory, session=session, close_type=close_type, payload=payload)
     return page("closing", outcome=outcome, scars=left)
 

@@ -87,10 +87,10 @@ def session_start(memory: Memory, call: Call, about: str, issue_title: str = "",
     memory, opened = sessions.start(memory, title=shorten(issue_title, 200), project=memory.project, **asked)
     call.client.context = memory.context
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
-    payload = payload_file(memory, opened.session.id, PAYLOAD_FILES[1])
+    payload = payload_file(memory, opened["session"].id, PAYLOAD_FILES[1])
     if payload and memory.role != "read":  # agents write to it with any program
         payload.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    word = "resumed" if opened.resumed else "started"
+    word = "resumed" if opened["resumed"] else "started"
     return page("opening", opened=opened, word=word, now=memory.clock.now(), payload=payload, known=known)
 
 
@@ -183,7 +183,8 @@ def _saved(memory: Memory, draft: Draft, key: str, allow_duplicate: bool) -> str
     if waiting := unanswered(memory):
         names = ", ".join(tagged(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
-    note = "" if sessions.recalls(memory) else "Note: nothing was recalled in this session yet: recall(plan).\n"
+    is_informed = memory.actor.session and memory.store.counted(memory.actor.session, "surfaced")
+    note = "" if is_informed else "Note: nothing was recalled in this session yet: recall(plan).\n"
     return f"{note}{text}"
 
 

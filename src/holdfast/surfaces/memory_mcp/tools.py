@@ -48,11 +48,11 @@ def hot_cache(memory: Memory) -> str:
 def project_context(memory: Memory) -> str:
     """Return the state of the project."""
     opened, members = context(memory), hot.hot_set(memory)
-    lines = [f"[MEMORY: Project context ({opened.session.project})]", f"Hot memories: {len(members)}"]
-    if last := opened.last:
+    lines = [f"[MEMORY: Project context ({opened['session'].project})]", f"Hot memories: {len(members)}"]
+    if last := opened["last"]:
         lines.append(f"Last session: {last.closed_at[:10]} {shorten(topic(last) or 'untitled', 80)}")
-    lines += [f"Open thread: {shorten(thread.record.title, 100)}" for thread in opened.threads[:3]]
-    lines += [f"Decision: {shorten(decision.title, 100)}" for decision in opened.decisions]
+    lines += [f"Open thread: {shorten(thread.record.title, 100)}" for thread in opened["threads"][:3]]
+    lines += [f"Decision: {shorten(decision.title, 100)}" for decision in opened["decisions"]]
     return "\n".join([*lines, *(f"- {shorten(member.record.title, LINE)}" for member in members[:5])])
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast.engine.views import Entry, links, records
+from holdfast.engine.views import Entry, links, records, usage
 from holdfast.model.errors import NotFound
 from holdfast.model.ids import epoch_ms
 from holdfast.model.query import Query, Recalled
@@ -130,7 +130,7 @@ def heat(vitals: Vitals) -> float:
 
 def hot_status(memory: Memory) -> Plain:
     """Return the hot cache and its statistics."""
-    items, counts = hot.hot_set(memory), hot.heat_counts(memory)
+    items, counts = hot.hot_set(memory), usage.heat_counts(memory.store)
     ranked = sorted(items, key=heat)
     lookups = counts["hits"] + counts["misses"]
     rate = 100 * counts["hits"] / lookups if lookups else 0.0
@@ -230,8 +230,9 @@ def sessions(memory: Memory, limit: int, project_path: str = "") -> list[Plain]:
 def session_of(memory: Memory, reference: str) -> Plain:
     """Return a session with what it left."""
     left = contents_of(memory, reference)
-    logs, last = mining.outputs_logged(memory, session=left.session.id), max(left.last_at, left.session.started_at)
-    return {"session": left.session, "memories": len(left.records), "logs": logs, "last": last}
+    session, last = left["session"], max(left["last_at"], left["session"].started_at)
+    logs = mining.outputs_logged(memory, session=session.id)
+    return {"session": session, "memories": len(left["records"]), "logs": logs, "last": last}
 
 
 def session_memories(memory: Memory, session_id: str, limit: int) -> list[Vitals]:
@@ -402,8 +403,9 @@ def _query(text: str, mode: str, limit: int = 0, memory_type: str = "") -> Query
 
 
 def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, related_: bool = False) -> Plain:
-    hot.promote_recalled(memory, [hit.record.id for hit in results.hits])
     hits = {hit.record.id: hit for hit in results.hits}
+    if often := memory.config.promote_after:
+        hot.admit_used(memory, hits, recalled=often)
     known = vitals_by_id(memory, [*hits, *(linked.record.id for linked in results.related)])
     listed = [(known[id_], hit) for id_, hit in hits.items()]
     farther, neighbours = list[tuple[Vitals, Plain]](), list[tuple[Vitals, Plain]]()
@@ -412,8 +414,8 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
         arrow = links.Arrow(source=linked.source, relation=linked.relation, target=linked.record.id)
         farther.append((other, {"fit": source.fit * FARTHER, "score": source.score * FARTHER}))
         neighbours.append((other, {"at": linked.record.created_at, "arrow": arrow}))
-    earned, best = [known[id_] for id_ in hits if known[id_].deserves_heat], results.hits[0] if hits else None
-    shown = {"results": results, "best": best, "hits": listed, "earned": earned}
+    earned = [known[id_] for id_ in hits if not known[id_].hot and not known[id_].why_not]
+    shown = {"results": results, "best": next(iter(results.hits), None), "hits": listed, "earned": earned}
     return shown | {"listed": [*listed, *(farther if expand else ())], "neighbours": neighbours if related_ else None}
 
 

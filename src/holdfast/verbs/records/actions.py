@@ -24,23 +24,6 @@ class Action:
     fields: tuple[str, ...] = ()
 
 
-def act_on(
-    memory: Memory, reference: str, name: str, fields: Mapping[str, str], actions: Mapping[str, Action] | None = None
-) -> lifecycle.Done:
-    """Perform an action on a memory, in the project of that memory; by default one of `ACTIONS`."""
-    actions = ACTIONS if actions is None else actions
-    if name not in actions:
-        raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(actions)}.")
-    record, action = find(memory, reference).record, actions[name]
-    given = {field: fields.get(field, "") for field in action.fields}
-
-    def do(acting: Memory) -> tuple[str, Any]:
-        result = action.do(acting, record.id, **given)
-        return action.message.format(result=result, **given), result
-
-    return lifecycle.act(memory.acting_on(record.project), do)
-
-
 def _share(memory: Memory, id_: str, visibility: str) -> str:
     lifecycle.revise(memory, id_, lifecycle.Revision(visibility=visibility))
     return "Shared: it is synced to the team's replicas." if visibility == "team" else "It stays on this machine."
@@ -97,3 +80,19 @@ ACTIONS: Mapping[str, Action] = {
     "cancel": Action("Rejected.", cancel),
     "erase": Action("{result}", _erase, ("sure",)),
 }
+
+
+def act_on(
+    memory: Memory, reference: str, name: str, fields: Mapping[str, str], actions: Mapping[str, Action] = ACTIONS
+) -> lifecycle.Done:
+    """Perform an action on a memory, in the project of that memory; by default one of `ACTIONS`."""
+    if name not in actions:
+        raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(actions)}.")
+    record, action = find(memory, reference).record, actions[name]
+    given = {field: fields.get(field, "") for field in action.fields}
+
+    def do(acting: Memory) -> tuple[str, Any]:
+        result = action.do(acting, record.id, **given)
+        return action.message.format(result=result, **given), result
+
+    return lifecycle.act(memory.acting_on(record.project), do)

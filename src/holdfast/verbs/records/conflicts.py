@@ -3,7 +3,7 @@
 An edit is replaced unseen if two people changed the same memory before they synced.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from holdfast.model.event import Event
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, text_or_empty
 from holdfast.policy.admission.admit import MOMENTARY
 from holdfast.verbs.memory import Memory
 
@@ -79,28 +79,22 @@ def recently_overwritten(memory: Memory) -> list[Overwritten]:
     return [found for found in overwritten(memory, abouts) if found.record.project in (memory.project, "")]
 
 
-def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
-    """Return the last edit of each record that was replaced unseen, unless someone verified or edited the record since."""
-    found = []
+def overwritten(memory: Memory, ids: Iterable[str]) -> Iterator[Overwritten]:
+    """Yield the last edit of each record that was replaced unseen, unless someone verified or edited the record since."""
     for about in ids:
         events = memory.store.events_about(about)
         edits = [event for event in events if event.verb == "revised" and any(name in event.data for name in TEXT)]
         unseen = list[tuple[Event, Event]]()
         for lost, by in pairwise(edits):
             both = [name for name in TEXT if name in lost.data and name in by.data]
-            if "" < _seen(by) < lost.id and any(lost.data[name] != by.data[name] for name in both):
+            if "" < text_or_empty(by.data.get(SEEN)) < lost.id and any(
+                lost.data[name] != by.data[name] for name in both
+            ):
                 unseen.append((lost, by))
         record = memory.store.folded(about) if unseen else None
         if record is None or record.state != "active":
             continue
         lost, by = unseen[-1]
-        decided = any(event.verb == "revised" and _seen(event) >= by.id for event in events if event.id > by.id)
-        if record.verified_at < by.at and not decided:
-            found.append(Overwritten(record=record, lost=lost, by=by))
-    return found
-
-
-def _seen(edit: Event) -> str:
-    """Return the last event that the author of an edit had seen; "" if it is unknown."""
-    seen = edit.data.get(SEEN)
-    return seen if isinstance(seen, str) else ""
+        later = (event.data.get(SEEN) for event in events if event.verb == "revised" and event.id > by.id)
+        if record.verified_at < by.at and not any(text_or_empty(seen) >= by.id for seen in later):
+            yield Overwritten(record=record, lost=lost, by=by)

@@ -137,11 +137,6 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
     return finding
 
 
-def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
-    """Return the newest records of the project that cite code, and how many older ones were left out."""
-    return queries.citing(memory.store, memory.here, most)
-
-
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
     """Return those of some records whose cited code changed or is gone, by id."""
     judged, by_id = freshness(memory, known), {record.id: record for record in known}
@@ -166,8 +161,8 @@ class Citation:
 class Knowledge:
     """The files of a repository and what cites them; `files` is None if they cannot be listed."""
 
-    cited: Mapping[str, tuple[Citation, ...]] = field(default_factory=dict)
-    files: tuple[str, ...] | None = None
+    cited: Mapping[str, Sequence[Citation]] = field(default_factory=dict)
+    files: Sequence[str] | None = None
     not_checked: int = 0  # records that cite code and were left out, the oldest
 
 
@@ -183,7 +178,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
         known = [record for record in then if record and record.state == "active"]
         left_out = records.counted(memory.store, chosen) - len(entries)
     else:
-        known, left_out = citing(memory)
+        known, left_out = queries.citing(memory.store, memory.here, MOST_CHECKED)
     judged = freshness(memory, known)
     cited: dict[str, list[Citation]] = {}
     for record in known:
@@ -196,8 +191,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
                 state = finding.state if finding else "unknown"
                 cited.setdefault(place.path, []).append(Citation(record=record, anchor=anchor, state=state, **lines))
     files = memory.checkout.files() if is_here(memory, memory.project) else None
-    by_path = {path: tuple(citations) for path, citations in sorted(cited.items())}
-    return Knowledge(cited=by_path, files=None if files is None else tuple(files), not_checked=left_out)
+    return Knowledge(cited=dict(sorted(cited.items())), files=files, not_checked=left_out)
 
 
 def citations_of(memory: Memory, path: str) -> list[Citation]:
@@ -229,8 +223,7 @@ def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
 
 def note_tips(memory: Memory) -> None:
     """Remember the tips of branches that records were made on: once a branch is deleted, its tip cannot be looked up."""
-    project = memory.here
-    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", project)):
+    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", memory.here)):
         return
     known, tips = _tips(memory), memory.checkout.tips()
     updated = known | {name: tip for name, tip in tips.items() if name in made_on}
@@ -243,13 +236,13 @@ def lost(memory: Memory) -> dict[str, list[Record]]:
     store, project = memory.store, memory.here
     if not is_here(memory, memory.project):
         return {}
-    by_branch, newest = dict[str, list[Record]](), dict[str, str]()
+    by_branch = dict[str, list[Record]]()
     for branch in labels.counts(store, "branch", project):
         made = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE)).values()
         active = [record for record in made if record.state == "active"]
         if active and branch != memory.checkout.default_branch:
             by_branch[branch] = active
-            newest[branch] = max(active, key=lambda record: record.created_at).origin.commit
+    newest = {branch: max(made, key=lambda one: one.created_at).origin.commit for branch, made in by_branch.items()}
     return {branch: by_branch[branch] for branch, state in _status_of(memory, newest).items() if state == "gone"}
 
 

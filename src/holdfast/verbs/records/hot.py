@@ -3,7 +3,7 @@
 Use admits memories to the hot set, disuse removes them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.engine.views import Entry, records, usage
@@ -46,11 +46,6 @@ class Vitals:
     why: str = ""  # why it is in the hot set
     why_not: str = ""  # why it would not be admitted automatically
 
-    @property
-    def deserves_heat(self) -> bool:
-        """True if the record qualifies for the hot set but is not in it."""
-        return not self.hot and not self.why_not
-
 
 def vitals_of(
     memory: Memory, entries: Sequence[Entry], hot: Mapping[str, usage.HotEntry] | None = None
@@ -58,7 +53,7 @@ def vitals_of(
     """Return the measurements of records, in the order given; `hot` is the hot set, if it was read already."""
     store, now, ids = memory.store, memory.clock.now(), [entry.record.id for entry in entries]
     used, changes, measured = usage.of(store, ids), usage.trust_changes(store, ids), list[Vitals]()
-    hot = _members(memory) if hot is None else hot
+    hot = hot_ids(memory) if hot is None else hot
     for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
         usage_, member = used.get(record.id, Usage()), hot.get(record.id)
         uses, value = uses_of(usage_), trust(record, list(changes.get(record.id, {}).values()))
@@ -85,13 +80,12 @@ def vitals_of(
 
 def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
     """Return the measurements of the records with these ids."""
-    measured = vitals_of(memory, list(records.by_ids(memory.store, ids).values()))
-    return {vitals.record.id: vitals for vitals in measured}
+    return {one.record.id: one for one in vitals_of(memory, list(records.by_ids(memory.store, ids).values()))}
 
 
 def hot_set(memory: Memory) -> list[Vitals]:
     """Return the hot set of this project: pinned memories first, then by salience."""
-    hot = _members(memory)
+    hot = hot_ids(memory)
     members = vitals_of(memory, list(records.by_ids(memory.store, hot).values()), hot)
     return sorted(members, key=lambda member: (not member.pinned, -member.salience, member.record.id))
 
@@ -123,22 +117,12 @@ def unpin(memory: Memory, reference: str) -> list[Vitals]:
     return hot_set(memory)
 
 
-def admit_used(memory: Memory, ids: Iterable[str]) -> list[Record]:
-    """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
-    return _admit(memory, ids, lambda vitals: not vitals.why_not)
-
-
-def promote_recalled(memory: Memory, ids: Iterable[str]) -> list[Record]:
-    """Admit records that were recalled as often as `promote_after` says; used records go first."""
-    least = memory.config.promote_after
-    return _admit(memory, ids, lambda vitals: vitals.usage.surfaced >= least) if least else []
-
-
-def _admit(memory: Memory, ids: Iterable[str], deserves: Callable[[Vitals], bool]) -> list[Record]:
-    """Admit records automatically, as long as there is a free place or a colder unpinned member."""
+def admit_used(memory: Memory, ids: Iterable[str], *, recalled: int = 0) -> list[Record]:
+    """Admit records that qualify by use, or were recalled so often, if there is a free place or a colder unpinned member."""
     admitted = []
     for vitals in vitals_by_id(memory, ids).values():
-        if vitals.hot or not is_at_hand(memory, vitals.record) or not deserves(vitals):
+        deserves = vitals.usage.surfaced >= recalled if recalled else not vitals.why_not
+        if vitals.hot or not is_at_hand(memory, vitals.record) or not deserves:
             continue
         with memory.store.transaction():
             current = hot_set(memory)
@@ -175,17 +159,8 @@ def cool(memory: Memory) -> list[Record]:
     return stale
 
 
-def heat_counts(memory: Memory) -> dict[str, int]:
-    """Count how often the hot set helped or not, and how many records entered or left it."""
-    return usage.heat_counts(memory.store)
-
-
-def hot_ids(memory: Memory) -> set[str]:
-    """Return the ids of the hot set."""
-    return set(_members(memory))
-
-
-def _members(memory: Memory) -> dict[str, usage.HotEntry]:
+def hot_ids(memory: Memory) -> dict[str, usage.HotEntry]:
+    """Return the hot set by id: what is pinned, since when each is in it, and why."""
     return usage.hot(memory.store, memory.store.sizes((memory.project, GLOBAL)))
 
 

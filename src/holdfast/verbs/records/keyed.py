@@ -64,8 +64,7 @@ def under(memory: Memory, system: str, prefix: Key = ()) -> Iterator[Record]:
 
 def move(memory: Memory, system: str, record: Record, key: Key, *, title: str = "") -> Record | SecretFound:
     """Move a record to another key, and change its title if one is passed."""
-    labels = _labels(system, key, own(record, system), record)
-    return revise(memory, record.id, Revision(title=title or None, **labels))
+    return revise(memory, record.id, Revision(title=title or None, **_labels(system, key, own(record, system), record)))
 
 
 def drop(memory: Memory, system: str, key: Key, reason: str, *, below: bool = True) -> list[Record]:

@@ -156,8 +156,7 @@ def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
 
 
 def _arrow(memory: Memory, source: str, relation: str, target: str) -> tuple[Record, Link]:
-    record = find(memory, source).record
-    return record, check_links(memory, (Link(relation=relation, target=target),))[0]
+    return find(memory, source).record, check_links(memory, (Link(relation=relation, target=target),))[0]
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
@@ -184,15 +183,14 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     """Record the outcome of using records, one of `OUTCOMES`; return their ids."""
     check_choice(outcome, OUTCOMES, "an outcome")
     data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
-    used = [find(memory, reference).record for reference in references]
-    if not used:
+    ids = [find(memory, reference).record.id for reference in references]
+    if not ids:
         raise Invalid("Name at least one memory.")
     shown = usage.shown(memory.store, memory.actor.session)
-    variants = {impression.id: impression.variant for impression in shown if impression.variant}
-    wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
-    memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
-    admit_used(memory, [record.id for record in used])
-    return [record.id for record in used]
+    wording = {impression.id: {"variant": impression.variant} for impression in shown if impression.variant}
+    memory.commit([memory.event("used", id_, data=data | wording.get(id_, {})) for id_ in ids])
+    admit_used(memory, ids)
+    return ids
 
 
 def commit_about(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:

@@ -41,11 +41,10 @@ def saved_elsewhere(memory: Memory, *, for_agent: bool = False) -> list[str]:
     by_history = not for_agent and memory.actor.kind != "agent" and not _active(memory, memory.project)
     parts = (name for name in memory.store.projects() if name.startswith(f"{memory.project}#"))
     own = (Earlier(project=name, why="here") for name in parts)
-    earlier = (*memory.checkout.earlier(by_history=by_history), *own)
     return [
         f"{_counted(count)} {_SAVED[each.why].format(each.project)}; to move {'it' if count == 1 else 'them'} here: "
         f"holdfast store project move {shlex.quote(each.project)} ."
-        for each in earlier
+        for each in (*memory.checkout.earlier(by_history=by_history), *own)
         if (count := _active(memory, each.project))
     ]
 

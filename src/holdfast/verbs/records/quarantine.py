@@ -3,7 +3,7 @@
 Authors are accepted per project, by their git email address; the decision is stored in this store only.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,12 +30,7 @@ class Waiting:
     author: str  # the git author of the commit that contained it
     claimed: str  # the author named in the events themselves
     way: str
-    new: bool
-
-    @property
-    def would(self) -> str:
-        """The effect that accepting it would have."""
-        return "add" if self.new else ", ".join(dict.fromkeys(event.verb for event in self.events))
+    effect: str  # of accepting it, in words
 
 
 def waiting(memory: Memory) -> list[Waiting]:
@@ -44,13 +39,12 @@ def waiting(memory: Memory) -> list[Waiting]:
     return [change for entry in reversed(entries) for change in waiting_for(memory, entry.record.id)]
 
 
-def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[Waiting]:
-    """Return the quarantined changes of a record, by author; with `rejected` also those already rejected."""
+def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> Iterator[Waiting]:
+    """Yield the quarantined changes of a record, by author; with `rejected` also those already rejected."""
     history = memory.store.events_about(about)
     aside = set_aside(history)
     open_ids = {event_id for event_id, why in aside.items() if rejected or why == "waits"}
     counts = [event for event in history if event.id not in aside and event.verb not in LOCAL]
-    changes = []
     for arrival in (event for event in history if event.verb == "arrived"):
         events = tuple(event for event in history if event.id in open_ids.intersection(arrival.data.get("events", ())))
         record = fold_all([*counts, *events]) or fold_all(history)
@@ -58,9 +52,9 @@ def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[W
             continue
         claimed = ", ".join(dict.fromkeys(event.by.name or event.by.kind for event in events))
         author, way = str(arrival.data.get("from") or ""), str(arrival.data.get("way") or "")
-        new = any(event.verb == "recorded" for event in events)
-        changes.append(Waiting(record=record, events=events, author=author, claimed=claimed, way=way, new=new))
-    return changes
+        verbs = dict.fromkeys(event.verb for event in events)
+        effect = "a new memory" if "recorded" in verbs else f"would be {', '.join(verbs)}"
+        yield Waiting(record=record, events=events, author=author, claimed=claimed, way=way, effect=effect)
 
 
 def accept(memory: Memory, references: Sequence[str]) -> Report:
@@ -102,7 +96,7 @@ def _decide(memory: Memory, verdict: Literal["accepted", "rejected"], references
     for reference in references:
         if is_reference(memory, reference):
             record = find(memory, reference).record
-            changes = waiting_for(memory, record.id, rejected=True)
+            changes = list(waiting_for(memory, record.id, rejected=True))
             if not changes:
                 raise Conflict(f"{record.id} has no quarantined changes.", hint=_LISTED)
             chosen += changes
@@ -131,8 +125,7 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     named = {address(author): author for author in matching}
     if len(named) != 1:
         count = f"{len(named)} quarantined authors are" if named else "No quarantined author is"
-        hint = "Use the address instead of the name." if named else _LISTED
-        raise NotFound(f"{count} called {name}.", hint=hint)
+        raise NotFound(f"{count} called {name}.", hint="Use the address instead of the name." if named else _LISTED)
     return next(iter(named.values()))
 
 

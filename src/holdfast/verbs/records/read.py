@@ -86,8 +86,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
         moment = parse_instant(at)
         record = as_of(store.events_about(id_), moment)
         if record is None:
-            hint = "`holdfast history` shows when it was written."
-            raise NotFound(f"{id_} did not exist at {moment}.", hint=hint)
+            raise NotFound(f"{id_} did not exist at {moment}.", hint="`holdfast history` shows when it was written.")
         return RecordDetails(record=record, number=entry.number)
     return RecordDetails(
         record=entry.record,
@@ -115,8 +114,7 @@ def history(memory: Memory, reference: str) -> list[Event]:
 
 def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Report]:
     """Return the uses of a record, latest first: `observed` if a rule detected one and no agent or user reported it."""
-    record = find(memory, reference).record
-    uses = sorted(usage.uses(memory.store, [record.id]), key=lambda use: use.event, reverse=True)[:limit]
+    uses = usage.uses(memory.store, [find(memory, reference).record.id])[::-1][:limit]
     events = memory.store.events_with(use.event for use in uses)
     return [
         {name: getattr(use, name) for name in ("event", "at", "outcome", "session", "observed")}

@@ -1,6 +1,6 @@
 """Write a record: check the draft, then store it, store it as pending, or refuse it with a reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -98,12 +98,10 @@ def confirm(memory: Memory, reference: str, *, waivers: admission.Waivers | None
     """Approve a pending record. It is judged again, since other records may have changed in the meantime."""
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
-    waived = replace(waivers or admission.Waivers(), transient=True, scope=True)
-    verdict = _judge(memory, draft, record, waived)
-    match verdict:
-        case admission.Admitted(related=related) | admission.Pending(related=related):
-            event = memory.event("confirmed", record.id, after=record.head)
-            return Written(record=memory.commit([event])[0].record, related=related)
+    verdict = _judge(memory, draft, record, replace(waivers or admission.Waivers(), transient=True, scope=True))
+    if isinstance(verdict, admission.Admitted | admission.Pending):
+        event = memory.event("confirmed", record.id, after=record.head)
+        return Written(record=memory.commit([event])[0].record, related=verdict.related)
     return verdict
 
 
@@ -116,12 +114,10 @@ def cancel(memory: Memory, reference: str) -> Record:
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     """Return the draft with every part checked and cleaned; raise Invalid if a part cannot be stored."""
     kind = check_kind(draft.kind)
-    given = {name: getattr(draft, name) for name in _CLEANED}
-    lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
-    dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
-    values = given | lists | dicts
+    values = {name: getattr(draft, name) for name in _TEXTS}
     clean: dict[str, Any] = masked(values) if redact else with_texts(values, drop_private)
-    draft = replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
+    clean = {name: tuple(item) if isinstance(item, list) else item for name, item in clean.items()}
+    draft = replace(draft, **clean)
     body = check_text(draft.body, "text", LONGEST_BODY)
     title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
     check_choice(draft.visibility, VISIBILITIES, "a visibility")
@@ -167,7 +163,7 @@ def refuse_secrets(value: Mapping[str, Any]) -> admission.SecretFound | None:
     return admission.SecretFound(names=names) if names else None
 
 
-_CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
+_TEXTS = ("title", "body", "fields", "tags", "anchors", "triggers", "extra")
 
 
 def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
@@ -200,38 +196,33 @@ def novelty(memory: Memory, draft: Draft) -> float:
     return 1.0 - max((share for _, share in known), default=0.0)
 
 
-_TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
-
-
 def _judge(
     memory: Memory, draft: Draft, record: Record, waivers: admission.Waivers | None, *, scan: bool = True
 ) -> admission.Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
-    texts = {name: getattr(record, name) for name in _TEXTS}
+    texts = {name: getattr(record, name) for name in (*_TEXTS, "scopes")}
     if scan and (names := secrets_in(texts) or admission.secret_names(text)):
         return admission.admit(draft, text, secrets=names)
     waived = waivers or admission.Waivers()
     return admission.admit(
         draft,
         text,
-        active=_near(memory, record),
-        removed=[] if waived.duplicate else _near(memory, record, retired=True),
+        active=list(_near(memory, record)),
+        removed=[] if waived.duplicate else list(_near(memory, record, retired=True)),
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store, "projects"),
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
 
 
-def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[admission.Similar]:
-    """Return similar records: the same in another kind or with other fields is the same, what says something else at most related."""
-    found = list[admission.Similar]()
+def _near(memory: Memory, record: Record, *, retired: bool = False) -> Iterator[admission.Similar]:
+    """Yield similar records: the same in another kind or with other fields is the same, what says something else at most related."""
     for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
         same = is_comparable(record, other) and (record.title, record.body) == (other.title, other.body)
         differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other))
         likeness = 1.0 if same else min(share, admission.RELATED) if differs else share
-        found.append(admission.Similar(record=other, similarity=likeness))
-    return found
+        yield admission.Similar(record=other, similarity=likeness)
 
 
 def _pending(memory: Memory, reference: str) -> Record:

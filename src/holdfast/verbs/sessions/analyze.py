@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from holdfast.engine.views import records, sessions, usage
+from holdfast.engine.views import queries, records, sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import ids_in, tokens_in
 from holdfast.model.ids import days_before
@@ -14,7 +14,7 @@ from holdfast.model.session import Session
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.evidence import VARIANTS
 from holdfast.verbs.memory import Memory, Report
-from holdfast.verbs.records.freshness import citing, drifted
+from holdfast.verbs.records.freshness import MOST_CHECKED, drifted
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.sessions.session import find_session
@@ -99,8 +99,7 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Report]:
 
 
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
-    since = days_before(memory.clock.now(), days)
-    page = sessions.page(memory.store, memory.project, limit=10_000, since=since)
+    page = sessions.page(memory.store, memory.project, limit=10_000, since=days_before(memory.clock.now(), days))
     return [session for session in page if agent in ("", session.agent)]
 
 
@@ -172,9 +171,10 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
             noted[_VERBS.get(verb, "Contradicted")].setdefault(id_, (at, author))
             by[author] += 1
     # When the last commit changed the cited code, and who made it; the latest first.
+    cites, _ = queries.citing(memory.store, memory.here, MOST_CHECKED)
     last = {
         record.id: max(((one.last.at, one.last.author) for one in verdict.problems if one.last), default=("", ""))
-        for record, verdict in drifted(memory, citing(memory)[0]).values()
+        for record, verdict in drifted(memory, cites).values()
     }
     stale = sorted(last.items(), key=lambda pair: pair[1], reverse=True)
     noted["Went stale"] = {id_: note for id_, note in stale if since <= note[0] < until}

@@ -14,7 +14,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
 from holdfast.model.text import headline, shorten
-from holdfast.policy.admission.admit import Duplicate, Refused, Waivers, explain
+from holdfast.policy.admission.admit import Duplicate, Waivers, explain
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF
@@ -73,8 +73,7 @@ def close(
     parsed = read_payload(masked(raw))
     if parsed.session and not is_called(target.id, parsed.session):
         raise Invalid(f"The payload is for session {parsed.session}, not for {target.id}.", hint="Nothing was written.")
-    conduct = _conduct(memory, target, parsed)
-    if problems := refusals(close_type, parsed, conduct):
+    if problems := refusals(close_type, parsed, _conduct(memory, target, parsed)):
         return NotClosed(session=target, problems=tuple(problems))
     closed = _close(memory.acting_in(target.id), target, close_type, parsed, took_ms)
     if file:
@@ -155,8 +154,7 @@ def _close(memory: Memory, session: Session, close_type: str, payload: Payload, 
     by_kind = {str(event.data["kind"]): event.id for event in own_events}
     data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": all_remarks}
     data |= {kind: by_kind[kind] for kind in ("summary", "retrospective") if kind in by_kind}
-    found = ((id_, {"outcome": outcome, "observed": "at close"}) for id_, outcome in answers.items())
-    uses = [memory.event("used", id_, data=use) for id_, use in found]
+    uses = [memory.event("used", id_, data={"outcome": how, "observed": "at close"}) for id_, how in answers.items()]
     entries = memory.commit([*uses, *own_events, memory.event("closed", session.id, data=data, after=session.last)])
     return Closed(
         session=find_session(memory, session.id),
@@ -207,11 +205,7 @@ def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]
     threads = []
     for text in payload.threads:
         try:
-            outcome = _thread(memory, text)
-            if isinstance(outcome, Opened | Known):
-                threads.append(outcome.thread.record)
-            else:
-                notes.append(f"thread not kept: {shorten(text, 80)} ({explain(outcome).reason})")
+            threads.append(_thread(memory, text))
         except HoldfastError as problem:
             notes.append(f"thread not kept: {shorten(text, 80)} ({problem})")
     for text in payload.resolved:
@@ -222,17 +216,20 @@ def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]
     return threads
 
 
-def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
+def _thread(memory: Memory, text: str) -> Record:
     """Touch the thread with this id, with or without text after it; else open one."""
     reference, _, words = text.partition(":")
-    if not is_reference(memory, reference):
-        return open_thread(memory, text)
-    try:
-        return Known(thread=touch(memory, reference), share=1.0)
-    except NotFound:
-        if not words.strip():
-            raise
-        return open_thread(memory, text if untagged(reference) == reference.strip() else words)
+    if is_reference(memory, reference):
+        try:
+            return touch(memory, reference).record
+        except NotFound:
+            if not words.strip():
+                raise
+            text = text if untagged(reference) == reference.strip() else words
+    outcome = open_thread(memory, text)
+    if isinstance(outcome, Opened | Known):
+        return outcome.thread.record
+    raise Invalid(explain(outcome).reason)
 
 
 def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str]:
@@ -243,13 +240,11 @@ def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
         outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
         wanted = name.strip().lower()
-        scar = None
-        for each in shown:  # of one that was shown, part of its title is enough
-            title = each.title.lower()
-            if scar is None and (is_called(each.id, name) or (wanted and (wanted in title or title in wanted))):
-                scar = each
+        # Of one that was shown, part of its title is enough.
+        alike = (one for one in shown if wanted and (wanted in one.title.lower() or one.title.lower() in wanted))
+        scar = next((one for one in shown if is_called(one.id, name)), next(alike, None))
         known = newest_of_kind(memory, "scar", limit=1_000) if scar is None else []
-        scar = scar or next((each for each in known if wanted in (each.id.lower(), each.title.lower())), None)
+        scar = scar or next((one for one in known if wanted in (one.id.lower(), one.title.lower())), None)
         if scar and outcome:
             memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
             recorded[scar.id] = outcome

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from holdfast.engine.search.lexical import holding
@@ -66,17 +66,18 @@ def brief_parts(memory: Memory) -> SessionBrief:
     if policy == "off":
         return SessionBrief(memories=briefs.Prepared(text=""))
     size = memory.store.size((memory.here,))
-    budget = briefs.budget_for(size, fixed=memory.config.brief_budget)
+    budget, finder = briefs.budget_for(size, fixed=memory.config.brief_budget), preset_of(memory.config.preset).search
+    page = briefs.Page(project=memory.project, size=size, budget=budget, finder=finder)
     if policy == "hot":
         hot = [briefs.Line(record=each.record) for each in hot_set(memory)]
-        return SessionBrief(memories=briefs.written(_page(memory, len(hot), budget), hot))
+        return SessionBrief(memories=briefs.written(replace(page, size=len(hot)), hot))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
     state = f"State: {last.body}" if (last := project_state(memory)) else ""
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     kinds = tuple(kind for kind in KINDS if kind not in (*NOTES, *SEPARATE))
     known = records.counted(memory.store, records.Filter(projects=(memory.here,), kinds=kinds))
-    page = _page(memory, known, budget - share, state=state or moved)
+    page = replace(page, size=known, budget=budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
     by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
@@ -99,11 +100,6 @@ def brief_parts(memory: Memory) -> SessionBrief:
         for work in works
     ]
     return SessionBrief(memories=memories, left_off=tuple(left), cited=cited)
-
-
-def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Page:
-    finder = preset_of(memory.config.preset).search
-    return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:
@@ -146,8 +142,8 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
         marks = [mark for mark, ids in marked.items() if record.id in ids]
         points, doubt = standing(record, newest, uses.get(record.id, ()), marks), doubts.get(record.id, "")
         lines.append(briefs.Line(record=record, standing=points, doubt=doubt, came=came.get(record.id, "")))
-    best, rest = (in_order := briefs.ranked(lines))[:COMPARED], in_order[COMPARED:]
-    kept = [*briefs.collapsed(best), *rest]
+    ranked = briefs.ranked(lines)
+    kept = [*briefs.collapsed(ranked[:COMPARED]), *ranked[COMPARED:]]
     wanted = at_hand | set(hot) | {id_ for id_, seen in uses.items() if set(seen) & set(USES)}
     return [line for line in kept if line.record.id in wanted or not _is_section(line.record)] or kept
 
@@ -156,17 +152,14 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     kinds = [kind for kind in briefs.HEADING if kind != "thread"]
     own = [record for kind in kinds for record in newest_records(memory, kind, MOST_OF_A_KIND)]
     own += [thread.record for thread in open_threads(memory)[:MOST_THREADS]]
-    names = sorted({PurePath(path).name for path in touched})
-    about = holding(memory.store, memory.project, names, MOST_OF_A_KIND)
+    about = holding(memory.store, memory.project, sorted({PurePath(path).name for path in touched}), MOST_OF_A_KIND)
     own += [record for record in about if _is_at_hand(memory, record, touched)]
     everywhere = memory.store.project_number(GLOBAL)
-    if everywhere != memory.here:
-        for kind in kinds:
-            entries = records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)
-            own += [entry.record for entry in entries]
-    hot = [each.record for each in hot_set(memory)]
+    for kind in kinds if everywhere != memory.here else ():
+        own += [entry.record for entry in records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)]
+    own += [each.record for each in hot_set(memory)]
     wanted = dict[str, Record]()
-    for record in (*own, *hot):
+    for record in own:
         is_routine = record.kind in NOTES and (record.by.kind == "rule" or record.source == "observed")
         is_fit = record.source != "starter" and record.kind in briefs.HEADING and STATE_TAG not in record.tags
         wanted |= {record.id: record} if is_fit and not is_routine else {}
@@ -190,14 +183,11 @@ def without_crowding(memory: Memory, candidates: Sequence[Record], most: int) ->
 
 def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[str]]:
     """Return the outcomes of each record, declared and observed, one per session, earliest first."""
-    by_session: dict[tuple[str, str], str] = {}
-    for use in sorted(usage.uses(memory.store, [record.id for record in candidates]), key=lambda use: use.event):
-        if not use.observed or (use.id, use.session) not in by_session:
-            by_session[use.id, use.session] = use.outcome
-    outcomes: dict[str, list[str]] = {}
-    for (record_id, _), outcome in by_session.items():
-        outcomes.setdefault(record_id, []).append(outcome)
-    return outcomes
+    outcomes = defaultdict[str, dict[str, str]](dict)
+    for use in usage.uses(memory.store, [record.id for record in candidates]):
+        if not use.observed or use.session not in outcomes[use.id]:
+            outcomes[use.id][use.session] = use.outcome
+    return {record_id: list(by_session.values()) for record_id, by_session in outcomes.items()}
 
 
 def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str, str]]:

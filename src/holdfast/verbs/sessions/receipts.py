@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import dropwhile, islice, pairwise, takewhile
 from pathlib import Path
@@ -36,22 +36,6 @@ WHY = ("brief", "session start", "start")
 MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A memory that a session got: how, on what occasion, in which words, and what followed."""
-
-    session: str
-    at: str
-    record: Record
-    ids: tuple[str, ...]  # of everything that came with it
-    channel: str  # brief, prompt, action site, recall, read
-    occasion: str = ""  # the prompt, command, file or question
-    match: str = ""  # the trigger or the words that matched, else its rank
-    text: str = ""  # exactly what was injected, while the trail has it
-    outcome: str = ""
-    observed: bool = False  # a rule saw the outcome, no one reported it
-
-
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report]:
     """Return recent injections, latest first: records, reason, cost, and outcomes as declared, as a rule saw them, and in words."""
     found = list[Report]()
@@ -75,36 +59,34 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report
     return found
 
 
-def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery]:
+def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Report]:
     """Return the memories that a session got, in order of time, or only one of them: on what occasion, and what followed."""
     store = memory.store
     events = [event for verb in ("injected", "surfaced") for event in store.in_session(session, verb, MOST_INJECTIONS)]
     known = memory.known(id_ for event in events for id_ in ids_in(event) if only in ("", id_))
     outcomes = {use.id: use for use in sorted(usage.uses(store, session=session), key=lambda use: not use.observed)}
     # Each injection by hooks with its occasion, the event before it: a prompt, a command or a file.
-    hooks = dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]()
+    hooks = dict[tuple[str, tuple[str, ...]], tuple[str, str]]()
     for cause, hook_event in pairwise(trail.of_session(store, session)):
         if hook_event.event == "Injected":
             given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
             place = parse_instant(hook_event.at), tuple(texts_of(hook_event.given.get("ids")))
-            hooks[place] = hook_event, cause.text or given or "the start of the session"
+            hooks[place] = hook_event.text, cause.text or given or "the start of the session"
     deliveries = []
     for event in sorted(events, key=lambda event: event.at):
         ids, is_read = ids_in(event), event.data.get("how") == "read"
         channel = "read" if is_read else str(event.data.get("why") or "") if event.verb == "injected" else "recall"
-        hook, occasion = hooks.get((event.at, ids), (None, str(event.data.get("query", ""))))
+        text, occasion = hooks.get((event.at, ids), ("", str(event.data.get("query", ""))))
         for id_ in (id_ for id_ in ids if id_ in known):
-            text, use = hook.text if hook else "", outcomes.get(id_)
-            got = delivered(known[id_], ids, channel, occasion, text, session=session, at=event.at)
+            use = outcomes.get(id_)
             outcome = use.outcome if use and use.at >= event.at else ""
-            deliveries.append(replace(got, outcome=outcome, observed=bool(use and use.observed)))
+            seen = {"session": session, "at": event.at, "outcome": outcome, "observed": bool(use and use.observed)}
+            deliveries.append(delivered(known[id_], ids, channel, occasion, text) | seen)
     return deliveries
 
 
-def delivered(
-    record: Record, ids: tuple[str, ...], channel: str, occasion: str, text: str, *, session: str, at: str
-) -> Delivery:
-    """Return one memory of an injected text: by which trigger or words it was matched, else its rank, and its part of the text."""
+def delivered(record: Record, ids: tuple[str, ...], channel: str, occasion: str, text: str) -> Report:
+    """Return one memory of an injected text: what matched, else its rank, and exactly what was injected of it."""
     below = dropwhile(lambda line: short(record.id) not in line, text.splitlines())
     own = list(takewhile(bool, below) if channel == "action site" else islice(below, 1))
     match = list[str]()
@@ -116,14 +98,16 @@ def delivered(
         words = {word.strip("`'\".,;:!?()[]{}") for word in occasion.lower().split()}
         match = sorted(word for word in words if len(word) > 3 and word in record.text.lower())
     by = ", ".join(match[: 3 if channel == "action site" else 5]) or f"{ids.index(record.id) + 1} of {len(ids)}"
-    return Delivery(session, at, record, ids, channel, occasion, by, "\n".join(own))
+    of_no_session = {"session": "", "outcome": "", "observed": False}
+    got = {"record": record, "ids": ids, "channel": channel, "occasion": occasion, "match": by, "text": "\n".join(own)}
+    return of_no_session | got
 
 
-def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Delivery]:
+def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Report]:
     """Return every time that agents got a memory in its latest sessions, latest first."""
     sessions = usage.sessions_shown(memory.store, record.id, limit)
     found = (one for session in sessions for one in deliveries_in(memory, session, record.id))
-    return sorted(found, key=lambda one: one.at, reverse=True)
+    return sorted(found, key=lambda one: one["at"], reverse=True)
 
 
 def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool) -> int:
@@ -193,5 +177,4 @@ def known_at(memory: Memory, folder: Path, at: str) -> Memory:
         raise Invalid(f"More than {MOST_REPLAYED:,} events would have to be replayed.", hint="Leave the date out.")
     store = open_store(SQLite(folder / FILE))
     store.commit(events)
-    seconds = datetime.fromisoformat(at).timestamp()
-    return replace(memory, store=store, embedder=None, clock=Clock(lambda: seconds))
+    return replace(memory, store=store, embedder=None, clock=Clock(datetime.fromisoformat(at).timestamp))

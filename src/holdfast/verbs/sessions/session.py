@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,13 @@ from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.closing import rapport_of
-from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import MOST_CANDIDATES, Memory, Report, candidates
 from holdfast.verbs.records.hot import cool
 from holdfast.verbs.records.project import session_event
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.left_off import left_by_branch
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.sessions.thread import Thread, open_threads, suggestions
+from holdfast.verbs.sessions.thread import open_threads, suggestions
 
 RESUME_DAYS = 1.0
 DECISION_DAYS, DECISIONS = 5.0, 3
@@ -36,36 +35,6 @@ STARTERS, STARTERS_VERSION = Path(__file__).with_name("starters.toml"), "1"
 STARTERS_AT, STARTERS_BY = 1_767_225_600.0, Actor(kind="rule", name="holdfast")  # 2026-01-01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What a session should know when it starts."""
-
-    session: Session
-    resumed: bool = False
-    last: Session | None = None
-    summary: Record | None = None
-    state: Record | None = None
-    rapport: str = ""
-    threads: tuple[Thread, ...] = ()
-    decisions: tuple[Record, ...] = ()
-    suggestions: tuple[Record, ...] = ()
-    left_open: tuple[Session, ...] = ()
-    left_off: LeftOff | None = None
-    planted: int = 0
-    insight: Report | None = None  # how well scars worked recently
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionContents:
-    """A session with everything it left behind."""
-
-    session: Session
-    records: tuple[Record, ...] = ()
-    recalls: int = 0
-    last_at: str = ""
-    close: dict[str, Any] = field(default_factory=dict)
-
-
 def start(
     memory: Memory,
     *,
@@ -75,7 +44,7 @@ def start(
     project: str = "",
     agent: str = "",
     force: bool = False,
-) -> tuple[Memory, Opening]:
+) -> tuple[Memory, Report]:
     """Start a session, or resume one: the named one, this process's own, or that of its dead predecessor.
 
     The returned memory acts in it, with that project and agent if they are set. With a read-only key nothing is started.
@@ -95,10 +64,10 @@ def start(
     cool(memory)
     memory = begin(memory, resumed, title=title, issue=issue)
     started = find_session(memory, memory.actor.session)
-    if current and current.is_open and current.id != started.id:
-        supersede(memory, current, started.id)
-    is_resumed = bool(resumed and not resumed.implicit)
-    return memory, replace(_opening(memory, started), resumed=is_resumed, planted=planted)
+    if current and current.id != started.id:
+        data, by = {"type": "superseded", "by": started.id}, replace(memory.actor, session=current.id)
+        memory.commit([memory.event("closed", current.id, data=data, after=current.last, by=by)])
+    return memory, _opening(memory, started, resumed=bool(resumed and not resumed.implicit), planted=planted)
 
 
 def begin(
@@ -149,34 +118,23 @@ def check_own(memory: Memory, session: Session) -> None:
         raise Forbidden(f"{session.id} is a session of another user.", hint="Only they, or an admin, may change it.")
 
 
-def refresh(memory: Memory) -> Opening:
+def refresh(memory: Memory) -> Report:
     """Return what a session should know, without starting one."""
     current = current_session(memory)
     if current is None:
         raise NotFound("No active session.", hint="Start one: holdfast session start")
-    return replace(_opening(memory, current), resumed=True)
+    return _opening(memory, current, resumed=True)
 
 
-def context(memory: Memory) -> Opening:
+def context(memory: Memory) -> Report:
     """Return where the project stands, without a session."""
     return _opening(memory, current_session(memory) or Session(id="", project=memory.project, agent=memory.actor.name))
-
-
-def supersede(memory: Memory, old: Session, by: str) -> None:
-    """Close a session because another replaces it."""
-    data, actor = {"type": "superseded", "by": by}, replace(memory.actor, session=old.id)
-    memory.commit([memory.event("closed", old.id, data=data, after=old.last, by=actor)])
 
 
 def current_session(memory: Memory) -> Session | None:
     """Return the open session this memory acts in; None if there is none."""
     session = sessions.of(memory.store, memory.actor.session) if memory.actor.session else None
     return session if session and session.is_open else None
-
-
-def recalls(memory: Memory) -> int:
-    """Return how many recalls the current session made."""
-    return memory.store.counted(memory.actor.session, "surfaced") if memory.actor.session else 0
 
 
 def find_session(memory: Memory, reference: str) -> Session:
@@ -192,8 +150,7 @@ def find_session(memory: Memory, reference: str) -> Session:
     if not matches:
         check_part(reference)
         raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
-    current = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")]
-    matches = current or matches
+    matches = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")] or matches
     if len(matches) > 1:
         raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))
     return matches[0]
@@ -209,8 +166,8 @@ def in_session(memory: Memory, name: str) -> Memory:
         known = next(iter(sessions.with_part(memory.store, check_part(name), 1)), None)
     if known:
         check_own(memory, known)
-    other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
-    return other if known else begin(other, Session(id=other.actor.session), implicit=True)
+        return memory.acting_in(known.id)
+    return begin(memory, Session(id=check_text(name, "session", LONGEST_TITLE)), implicit=True)
 
 
 def entitle(memory: Memory, reference: str, title: str) -> Session:
@@ -267,16 +224,16 @@ def saved_in(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
     return records.counted_in_sessions(memory.store, ids)
 
 
-def contents_of(memory: Memory, reference: str) -> SessionContents:
-    """Return a session with its records and its number of recalls."""
+def contents_of(memory: Memory, reference: str) -> Report:
+    """Return a session with everything it left behind."""
     session, store = find_session(memory, reference), memory.store
-    return SessionContents(
-        session=session,
-        records=tuple(entry.record for entry in records.of_session(store, session.id)),
-        recalls=store.counted(session.id, "surfaced"),
-        last_at=store.last_at(session.id),
-        close=dict(session.close),
-    )
+    return {
+        "session": session,
+        "records": [entry.record for entry in records.of_session(store, session.id)],
+        "recalls": store.counted(session.id, "surfaced"),
+        "last_at": store.last_at(session.id),
+        "close": dict(session.close),
+    }
 
 
 def resume(memory: Memory, session: Session) -> Memory:
@@ -293,8 +250,7 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
     """
     if memory.user:
         return None
-    since = days_before(memory.clock.now(), RESUME_DAYS)
-    host = memory.host
+    since, host = days_before(memory.clock.now(), RESUME_DAYS), memory.host
     for session in sessions.page(memory.store, memory.project, limit=50, since=since, only_open=True):
         same_client = (session.host, session.parent) == (host.name, host.parent)
         same_client = same_client and (any_name or session.agent == memory.actor.name)
@@ -305,11 +261,11 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
 
 def project_state(memory: Memory) -> Record | None:
     """Return the last report on the state of the project; None if there is none."""
-    progress = newest_of_kind(memory, "progress", limit=50)
-    return next((record for record in progress if STATE_TAG in record.tags), None)
+    return next((record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags), None)
 
 
-def _opening(memory: Memory, session: Session) -> Opening:
+def _opening(memory: Memory, session: Session, *, resumed: bool = False, planted: int = 0) -> Report:
+    """Return what a session should know when it starts."""
     store, host, now = memory.store, memory.host, memory.clock.now()
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
@@ -324,16 +280,18 @@ def _opening(memory: Memory, session: Session) -> Opening:
         heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
         blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
         insight = {"sessions": len(worked), "shown": shown, "heeded": heeded, "blind_spot": blind_spot}
-    return Opening(
-        session=session,
-        last=last,
-        summary=summary if summary and summary.state == "active" else None,
-        state=project_state(memory),
-        rapport=next(filter(None, rapports), ""),
-        threads=tuple(open_threads(memory)),
-        decisions=tuple(record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)),
-        suggestions=tuple(suggestions(memory)),
-        left_open=tuple(other for other in left_open if other.host != host.name or not host.is_alive(other.pid)),
-        left_off=next(iter(left_by_branch(memory, without=session.id)), None),
-        insight=insight,
-    )
+    return {
+        "session": session,
+        "resumed": resumed,
+        "last": last,
+        "summary": summary if summary and summary.state == "active" else None,
+        "state": project_state(memory),
+        "rapport": next(filter(None, rapports), ""),
+        "threads": open_threads(memory),
+        "decisions": [record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)],
+        "suggestions": suggestions(memory),
+        "left_open": [other for other in left_open if other.host != host.name or not host.is_alive(other.pid)],
+        "left_off": next(iter(left_by_branch(memory, without=session.id)), None),
+        "planted": planted,
+        "insight": insight,  # how well scars worked recently
+    }

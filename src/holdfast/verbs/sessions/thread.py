@@ -16,7 +16,7 @@ from holdfast.policy.admission.admit import Refused, Waivers
 from holdfast.policy.language.overlap import is_same, overlap
 from holdfast.policy.ranking.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.memory import Memory, find, is_reference
-from holdfast.verbs.records.lifecycle import restore, retire
+from holdfast.verbs.records.lifecycle import commit_about, restore, retire
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 
 MOST = 500  # open threads that are read
@@ -143,11 +143,10 @@ def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     for record in threads:
         (times, last_at), own_class = touched.get(record.id, (0, "")), record.fields.get("thread_class")
         kind = own_class if own_class in ("operational", "backlog") else class_of(record.title)
-        at, touches = max(last_at, record.created_at), 1 + times
-        life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
+        work: Any = {"touches": 1 + times, "touched_at": max(last_at, record.created_at), "thread_class": kind}
+        life = Life(created_at=record.created_at, **work)
         now_in = "resolved" if record.state == "retired" else stage(life, now)
-        named: dict[str, Any] = {"vitality": vitality(life, now), "touches": touches, "touched_at": at}
-        found.append(Thread(record=record, stage=now_in, thread_class=kind, **named))
+        found.append(Thread(record=record, stage=now_in, vitality=vitality(life, now), **work))
     return found
 
 
@@ -208,18 +207,15 @@ def suggest(memory: Memory, topic: str, session: str) -> Record | None:
 
 def suggestions(memory: Memory) -> list[Record]:
     """Return the pending suggestions, best supported first."""
-    shown = []
-    for record in (entry.record for entry in _threads(memory, state="pending", limit=MOST_SUGGESTIONS)):
-        dismissals = _dismissals(memory, record)
-        if len(dismissals) < FINAL and record.head > max(dismissals, default=""):
-            shown.append(record)
+    pending = [entry.record for entry in _threads(memory, state="pending", limit=MOST_SUGGESTIONS)]
+    dismissed = ((record, _dismissals(memory, record)) for record in pending)
+    shown = (record for record, past in dismissed if len(past) < FINAL and record.head > max(past, default=""))
     return sorted(shown, key=lambda record: -len(record.extra.get("evidence", ())))
 
 
 def promote(memory: Memory, reference: str) -> Record:
     """Turn a suggestion into a thread."""
-    record = _suggestion(memory, reference)
-    return memory.commit([memory.event("confirmed", record.id, after=record.head)])[0].record
+    return commit_about(memory, "confirmed", _suggestion(memory, reference))
 
 
 def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:

@@ -12,7 +12,7 @@ from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.recovery import backup
-from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
+from holdfast.engine.recovery.backup import JournalMark, back_up, look_at, restore
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.views import records, usage, vectors
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
@@ -29,7 +29,7 @@ from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
 
-__all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
+__all__ = ["JournalMark", "Saved", "back_up", "look_at", "restore"]  # verbs of the engine that need nothing more
 
 DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
 MOST_AUDITED = 2_000
@@ -52,6 +52,8 @@ def status(memory: Memory) -> Report:
     pairs = {(event.about, id_) for event in recent for id_ in ids_in(event)}
     became = Counter(use.outcome for use in usage.uses(store, since=week) if (use.session, use.id) in pairs)
 
+    homes = records.tallied(store, records.Filter(), "number >> 32", "kind")
+
     def counted_in(**chosen: Any) -> int:
         return records.counted(store, records.Filter(**chosen))
 
@@ -62,9 +64,7 @@ def status(memory: Memory) -> Report:
         "everywhere": counted_in(),
         "pending": counted_in(states=("pending",)),
         "retired": counted_in(states=("retired",)),
-        "projects": len(
-            {number for number, *_ in records.tallied(store, records.Filter(), "number >> 32", "kind") if number}
-        ),
+        "projects": len({number for number, *_ in homes if number}),
         "events": store.counted(),
         "bytes": store.db.size,
         "embedder": memory.embedder.name if memory.embedder else "none",
@@ -123,12 +123,10 @@ def examine(memory: Memory) -> Iterator[Check]:
         *("none: only explicit markers are kept", "Reinstall Holdfast."),
     )
     lag = vectors.lag(store)
-    if embedder is None:
-        yield Check("vectors", "not in use" if lag else "up to date")
-    elif problem := usable(memory):
-        yield Check("vectors", problem, "holdfast store rebuild vectors")
-    else:
-        yield Check("vectors", f"{lag} records wait for new ones and are found without them" if lag else "up to date")
+    waiting = f"{lag} records wait for new ones and are found without them" if embedder else "not in use"
+    problem = usable(memory) if embedder else ""
+    fix = "holdfast store rebuild vectors" if problem else ""
+    yield Check("vectors", problem or (waiting if lag else "up to date"), fix)
     # Events that could not be used, and hooks that failed.
     folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
     failures = counters.failures(memory.store, counters.KEPT_FAILURES)
@@ -187,8 +185,7 @@ def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) ->
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
     """Return recent retirements, erasures and restorations, latest first."""
-    since = days_before(memory.clock.now(), days)
-    return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+    return memory.store.happened((verb,) if verb else DESTRUCTIVE, days_before(memory.clock.now(), days), limit)
 
 
 def removals(memory: Memory) -> list[Event]:
@@ -216,11 +213,6 @@ def back_up_store(
     if file:
         backup.note_elsewhere(store.parent, target)
     return target, mark, backup.rotate(folder, keep, target) if keep else []
-
-
-def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:
-    """Replace a store by a backup; return what was restored, and where the store that was there is kept."""
-    return backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{now}.db")
 
 
 def recover_file(file: Path, output: Path) -> Saved:

@@ -10,7 +10,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.files import open_regular, read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
-from holdfast.model.foreign_json import with_texts
+from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
@@ -43,8 +43,6 @@ _STRUCTURE = ("settings", "projects")  # names and switches, no raw material
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ROWS = {"trail": "entry of the trail", "outputs": "logged output", "transcripts": "transcript"}
 _LEFT_BY = re.compile(r"\.(?:.*\.)?(\d+)\.(?:part|redacted|tmp)(?:-\w+)?|\.restoring-(\d+)")
-
-
 Remains = Mapping[str, Sequence[Json]]  # the event data of memories that are being erased, by id
 
 
@@ -92,14 +90,10 @@ def note_remains(store: Store, events: Iterable[Event]) -> Remains:
             remains[event.about] = _unscrubbed(known)
     for about, said in remains.items():
         if said and store.folder and store.folder.is_dir():
-            note = _note(store.folder, about)
+            note = store.folder / FOLDER / f"{about}.json"
             note.parent.mkdir(mode=0o700, exist_ok=True)
             write_whole(note, json.dumps(said), sync=True)  # on disk before the journal deletes them
     return remains
-
-
-def _note(folder: Path, about: str) -> Path:
-    return folder / FOLDER / f"{about}.json"
 
 
 def finish(memory: Memory, remains: Remains | None = None) -> Erased:
@@ -113,7 +107,7 @@ def finish(memory: Memory, remains: Remains | None = None) -> Erased:
         done = _sweep(memory, erased) if erased else Erased()
         if alone and folder:
             for about in todo:
-                _note(folder, about).unlink(missing_ok=True)
+                (folder / FOLDER / f"{about}.json").unlink(missing_ok=True)
     if alone:
         return done
     busy = "what the worker is writing at this moment: it removes that itself when it is done"
@@ -124,12 +118,9 @@ def unfinished(folder: Path | None) -> Remains:
     """Return the notes of interrupted erasures."""
     notes = dict[str, list[Json]]()
     for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
-        try:
-            notes[path.stem] = json.loads(read_regular(path))
-        except FileNotFoundError:
-            continue  # finished by another process
-        except ValueError:
-            notes[path.stem] = []  # interrupted while writing the note: the journal still has the text
+        with suppress(FileNotFoundError):  # finished by another process
+            said = json_or_none(read_regular(path).decode("utf-8", "replace"))
+            notes[path.stem] = said or []  # interrupted while writing the note: the journal still has the text
     return notes
 
 
@@ -137,8 +128,7 @@ def forget_prepared(memory: Memory) -> int:
     """Remove prepared files that mention a record erased elsewhere; return how many."""
 
     def is_outdated(content: str) -> bool:
-        named = _ID.findall(content)
-        return any(record.state == "erased" for record in memory.known(named).values()) if named else False
+        return any(record.state == "erased" for record in memory.known(_ID.findall(content)).values())
 
     with turn(memory.store.folder):
         return _drop_prepared(memory.store.folder, is_outdated)
@@ -170,8 +160,7 @@ def sweep_store(
             else:
                 others.append(event.about)
         store.put_again(changed)
-    quoted = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
-    return rows, list(quoted), others
+    return rows, list(dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)), others
 
 
 def _sweep(memory: Memory, gone: Remains) -> Erased:
@@ -212,10 +201,9 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         record = memory.store.folded(about)
         return record is not None and not eraser.is_in(record_to_json(record))
 
-    histories = [memory.store.events_about(about) for about in ids]
     updates = [
         ReplicaUpdate(record=record, events=tuple(event for event in events if event.verb in SHARED))
-        for events in histories
+        for events in map(memory.store.events_about, ids)
         if (record := fold_all(events))
     ]
     copies = memory.copies(updates, is_outdated) if memory.copies else Scrubbed()
@@ -251,13 +239,10 @@ def _drop_prepared(folder: Path | None, is_outdated: Callable[[str], bool]) -> i
     """Remove prepared files whose content is outdated; the worker makes them again."""
     removed = 0
     for path in files_of(folder, _PREPARED):
-        try:
-            content = read_regular(path).decode("utf-8", "replace")
-        except FileNotFoundError:
-            continue  # removed meanwhile
-        if is_outdated(content):
-            path.unlink(missing_ok=True)
-            removed += 1
+        with suppress(FileNotFoundError):  # removed meanwhile
+            if is_outdated(read_regular(path).decode("utf-8", "replace")):
+                path.unlink()
+                removed += 1
     return removed
 
 

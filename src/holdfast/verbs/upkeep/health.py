@@ -11,13 +11,13 @@ from itertools import chain
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.views import labels, links, queries, records, sessions, usage
 from holdfast.model.event import ids_in, tokens_in
-from holdfast.model.ids import days_before, short
+from holdfast.model.ids import days_before, instant, short
 from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.conflicts import recently_overwritten
-from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
+from holdfast.verbs.records.freshness import MOST_CHECKED, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
 
 ROWS = 20
@@ -87,34 +87,27 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     store, here = memory.store, memory.here
     before = days_before(memory.clock.now(), days)
     total, troubles = queries.tally(store, here, before)
-    ids = {
-        name: queries.ids_of(store, name, here, before, min(ROWS, count)) if count else ()
-        for name, count in troubles.items()
-    }
+    ids = {name: queries.ids_of(store, name, here, before, min(ROWS, count)) for name, count in troubles.items()}
     corrected = dict(queries.heavy(store, here, HEAVY, ROWS))
     known = memory.known(chain(corrected, *ids.values()))
     samples: dict[str, Sample] = {
         name: Sample(total=troubles[name], records=tuple(known[id_] for id_ in each if id_ in known))
         for name, each in ids.items()
     }
-    cites, unlooked = citing(memory, MOST_CHECKED)
-    gone = None  # whether cited code changed is known only in the project's checkout
-    if is_here(memory, memory.project):
-        moved = [record for record, _ in drifted(memory, cites).values()]
-        gone = Sample(total=len(moved), records=tuple(moved[:ROWS]))
-    else:
-        unlooked += len(cites)
+    cites, unlooked = queries.citing(store, here, MOST_CHECKED)
+    is_known = is_here(memory, memory.project)  # whether cited code changed: only in the project's checkout
+    moved = [record for record, _ in drifted(memory, cites).values()] if is_known else []
+    gone = Sample(total=len(moved), records=tuple(moved[:ROWS]))
     scopes = labels.counts(store, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(store, "contradicts", here))
     waiting = tuple(waiting_records(memory))
-    counts = {name: sample.total for name, sample in samples.items()} | {"drifted": gone.total if gone else 0}
+    counts = {name: sample.total for name, sample in samples.items()} | {"drifted": gone.total}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     by_record = {name: sample.records for name, sample in samples.items()}
-    by_record |= {"drifted": gone.records if gone else (), "waiting": waiting}
-    replaced = [(found.record, found.remark.why) for found in recently_overwritten(memory)]
+    by_record |= {"drifted": gone.records, "waiting": waiting}
     cases: dict[str, list[tuple[Record | None, tuple[str, ...]]]] = {
         **{name: [(record, (short(record.id),)) for record in each] for name, each in by_record.items()},
-        "overwritten": [(record, (short(record.id), why)) for record, why in replaced],
+        "overwritten": [(one.record, (short(one.record.id), one.remark.why)) for one in recently_overwritten(memory)],
         "conflicts": [(None, (short(first), short(second))) for first, second in conflicts],
         "typos": [(None, (typo.scope, typo.meant)) for typo in typos],
     }
@@ -129,8 +122,8 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         score=score(judged),
         measures=tuple(judged),
         **samples,
-        drifted=gone,
-        unlooked=unlooked,
+        drifted=gone if is_known else None,
+        unlooked=unlooked if is_known else unlooked + len(cites),
         heavy=tuple((known[id_], times) for id_, times in corrected.items() if id_ in known),
         conflicts=conflicts,
         scopes=scopes,
@@ -232,9 +225,8 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
     """Return the counts of a project, or of all, by day in a time zone; None is that of this machine."""
     store, dates = memory.store, _dates(memory, days, zone)
     since = start_of_day(dates[0], zone)
-    own = None
-    if not everywhere:
-        own = {session.id for session in sessions.page(store, memory.project, limit=100_000, since=since[:10])}
+    begun = [] if everywhere else sessions.page(store, memory.project, limit=100_000, since=since[:10])
+    own = None if everywhere else {session.id for session in begun}
     uses = usage.uses(store, since=since)
     recalls, tokens = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     used = {(use.session, use.id) for use in uses if use.outcome in USED}
@@ -271,8 +263,7 @@ def saved_by_day(
 def start_of_day(date: str, zone: tzinfo | None) -> str:
     """Return the first instant of a date in a time zone; None is that of this machine."""
     start = datetime.fromisoformat(date)
-    there = start.replace(tzinfo=zone) if zone else start.astimezone()
-    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return instant((start.replace(tzinfo=zone) if zone else start.astimezone()).timestamp())
 
 
 def timings(memory: Memory) -> list[Report]:

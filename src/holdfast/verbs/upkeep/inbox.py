@@ -20,7 +20,7 @@ from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, Report, find, is_reference
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import TEXT, recently_overwritten
-from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, freshness, is_here, lost, snapshot_of
+from holdfast.verbs.records.freshness import MOST_CHECKED, drifted, freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Done, Revision, act, link, rename_scope, retire, revise
 from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
@@ -28,7 +28,7 @@ from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import open_contradictions, resolve
 from holdfast.verbs.truth.verify import update_value, verify
-from holdfast.verbs.upkeep.health import Health, typos_in
+from holdfast.verbs.upkeep.health import typos_in
 
 Name = TypeVar("Name", bound=str)
 DAYS = 30
@@ -81,10 +81,6 @@ class Choice:
     do: Callable[[Memory, Item, Given], Any]
     offered: Callable[[Item], object]
 
-    def words_for(self, item: Item) -> str:
-        """Return the words, with what the item fills in."""
-        return self.words.format(item=item)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -130,10 +126,8 @@ def waiting_items(memory: Memory, *, sorts: Sequence[str] | None = None, limit: 
     """
     if unknown := set(sorts or ()) - set(SORTS):
         raise Invalid(f"{', '.join(sorted(unknown))} is no sort of item.", hint=f"Use {', '.join(SORTS)}.")
-    items: list[Item] = []
-    for name in (name for name, sort in SORTS.items() if (name in sorts if sorts is not None else not sort.later)):
-        items += waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items
-    return items
+    chosen = [name for name, sort in SORTS.items() if (name in sorts if sorts is not None else not sort.later)]
+    return [item for name in chosen for item in waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items]
 
 
 def urgent(counts: Mapping[str, int | None]) -> int:
@@ -141,10 +135,9 @@ def urgent(counts: Mapping[str, int | None]) -> int:
     return sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent)
 
 
-def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, int | None]:
-    """Count the items of each sort. A health report spares queries."""
-    names = [trouble for sort in SORTS.values() for trouble in sort.troubles]
-    troubles = {name: getattr(report, name).total for name in names} if report else _tally(memory)
+def waiting_counts(memory: Memory) -> dict[str, int | None]:
+    """Count the items of each sort."""
+    troubles = _tally(memory)
     counts = {name: [troubles[trouble] for trouble in sort.troubles] for name, sort in SORTS.items()}
     return {name: sum(own) if own else waiting(memory, name, limit=0).total for name, own in counts.items()}
 
@@ -208,22 +201,16 @@ def awaited(record: Record) -> str:
 # Where the items come from.
 
 
-def _listed(found: Callable[[Memory], Iterable[Item]]) -> Callable[..., Waiting]:
-    """Return a `find` that takes a range of all items."""
-
-    def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        every = tuple(found(memory))
-        return Waiting(total=len(every), items=every[start:end])
-
-    return find_range
+def _listed(found: Callable[[Memory], Iterable[Item]], memory: Memory, start: int, end: int, _: int) -> Waiting:
+    every = tuple(found(memory))
+    return Waiting(total=len(every), items=every[start:end])
 
 
 def _quarantined(memory: Memory) -> Iterator[Item]:
     for change in quarantine.waiting(memory):
         is_other = change.claimed and change.claimed not in change.author
         claims = f", claims to be from {change.claimed}" if is_other else ""
-        effect = "a new memory" if change.new else f"would be {change.would}"
-        why = f"{effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
+        why = f"{change.effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
         yield Item(sort="quarantined", record=change.record, why=why, author=change.author)
 
 
@@ -266,8 +253,7 @@ def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
     for group in groups["found"][start:]:
         *others, newest = group.sources
         items.append(Item(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text))
-    total = len(groups["found"]) + groups["more"]
-    return Waiting(total=total, items=tuple(items), not_looked_at=groups["waiting"])
+    return Waiting(total=len(groups["found"]) + groups["more"], items=tuple(items), not_looked_at=groups["waiting"])
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
@@ -279,7 +265,7 @@ def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
         for branch, orphans in lost(memory).items()
         for record in orphans
     }
-    known, left_out = citing(memory, checked)
+    known, left_out = queries.citing(memory.store, memory.here, checked)
     changed = drifted(memory, [record for record in known if record.id not in items])
     items |= {id_: _judged("stale", *changed[id_]) for id_ in sorted(changed, reverse=True)}
     return Waiting(total=len(items), items=tuple(items.values())[start:end], not_looked_at=left_out)
@@ -291,36 +277,27 @@ def _judged(sort: str, record: Record, state: Freshness | None, why: str = "") -
     return Item(sort=sort, record=record, why=why, judged=state, update=update)
 
 
-def _scopes(memory: Memory, start: int, end: int, _: int) -> Waiting:
-    """Return scopes that look misspelled, each with one of its records."""
-    typos = typos_in(labels.counts(memory.store, "scope", memory.here))
-    items = []
-    for typo in typos[start:end]:
+def _misspelled(memory: Memory) -> Iterator[Item]:
+    """Yield scopes that look misspelled, each with one of its records."""
+    for typo in typos_in(labels.counts(memory.store, "scope", memory.here)):
         numbers = labels.numbers(memory.store, "scope", typo.scope, memory.here, 1)
         for record in records.by_numbers(memory.store, numbers).values():
             why = f"its scope {typo.scope} looks like {typo.meant}"
-            items.append(Item(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant))
-    return Waiting(total=len(typos), items=tuple(items))
+            yield Item(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant)
 
 
-def _troubled(name: str) -> Callable[..., Waiting]:
-    """Return a `find` of the records with the troubles of a sort, one trouble after the other."""
-
-    def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
-        counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
-        for trouble, low, high in ranges(counts, start, end):
-            more = _report if trouble == "contradicted" else lambda *_: ""
-            ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
-            chosen = list(memory.known(ids).values())
-            judged = freshness(memory, chosen)
-            items += [
-                _judged(name, record, judged.get(record.id), troubles[trouble] + more(memory, record))
-                for record in chosen
-            ]
-        return Waiting(total=sum(counts.values()), items=tuple(items))
-
-    return find_range
+def _troubled(name: str, memory: Memory, start: int, end: int, _: int) -> Waiting:
+    """Return the records with the troubles of a sort, one trouble after the other."""
+    before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
+    counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
+    for trouble, low, high in ranges(counts, start, end):
+        ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
+        chosen = list(memory.known(ids).values())
+        judged = freshness(memory, chosen)
+        for record in chosen:
+            why = troubles[trouble] + (_report(memory, record) if trouble == "contradicted" else "")
+            items.append(_judged(name, record, judged.get(record.id), why))
+    return Waiting(total=sum(counts.values()), items=tuple(items))
 
 
 def ranges(counts: Mapping[Name, int], start: int, end: int) -> Iterator[tuple[Name, int, int]]:
@@ -392,21 +369,20 @@ def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> R
 
 def _judge(decided: Callable[..., Report], author: bool, memory: Memory, item: Item, _: Given) -> str:
     """Accept or reject a quarantined change, or its author."""
-    sender = quarantine.address(item.author) or item.author
-    done = decided(memory, [sender if author else item.record.id])
+    done = decided(memory, [(quarantine.address(item.author) or item.author) if author else item.record.id])
     named = ", ".join(done["authors"]) or find(memory, done["records"][0]).record.title
     return f"{done['verdict'].capitalize()}: {named}"
 
 
 _FOUND: Mapping[str, Callable[[Memory, int, int, int], Waiting]] = {
     "stale": _stale,
-    "contradiction": _listed(_disputed),
-    "pending": _listed(_pending),
-    "quarantined": _listed(_quarantined),
-    "mined": _listed(_mined),
-    "suggestion": _listed(_suggested),
-    "overwritten": _listed(_overwritten),
-    "scope": _scopes,
+    "contradiction": partial(_listed, _disputed),
+    "pending": partial(_listed, _pending),
+    "quarantined": partial(_listed, _quarantined),
+    "mined": partial(_listed, _mined),
+    "suggestion": partial(_listed, _suggested),
+    "overwritten": partial(_listed, _overwritten),
+    "scope": partial(_listed, _misspelled),
     "duplicate": _duplicates,
 }
 _DO: Mapping[str, Callable[[Memory, Item, Given], Any]] = {
@@ -450,7 +426,7 @@ def _choice(does: str, row: str) -> Choice:
 
 def _sort(name: str, row: Mapping[str, str]) -> Sort:
     return Sort(
-        *(row["title"], row["about"], _FOUND.get(name) or _troubled(name)),
+        *(row["title"], row["about"], _FOUND.get(name) or partial(_troubled, name)),
         tuple(_CHOICES[choice] for choice in row["choices"].split(", ")),
         {cast("Trouble", name): why for name, why in row.items() if name in get_args(Trouble)},
         row.get("reason", ""),

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.files import read_regular, write_whole
-from holdfast.model.foreign_json import parse_json, with_texts
+from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
@@ -27,26 +27,14 @@ LARGEST = 5_000_000  # bytes of a file
 _SKIPPED = frozenset((".git", ".hg", ".venv", "node_modules", "__pycache__"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
-    """A credential: its kind, its place and its beginning; never the whole."""
-
-    kind: str
-    where: str
-    id: str
-    title: str
-    begins: str
-
-
-def scan(memory: Memory) -> list[Leak]:
-    """Return every credential in the journal, other tables and files of hooks, once for each place."""
+def scan(memory: Memory) -> list[Report]:
+    """Return every credential in the journal, other tables and files of hooks, once for each place, and never the whole."""
     leaks = dict.fromkeys(_secrets(memory))
-    ids = {id_ for (where, id_), _, _ in leaks if where == "memory"}
-    known = memory.known(ids).values()
+    known = memory.known(id_ for where, id_, _, _ in leaks if where == "memory").values()
     titles = {one.id: mask_secrets(_title(one.title, one.body, mask_secrets(one.body))) for one in known}
     return [
-        Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
-        for (where, id_), kind, text in leaks
+        {"kind": kind, "where": where, "id": mask_secrets(id_), "title": titles.get(id_, ""), "begins": _begins(text)}
+        for where, id_, kind, text in leaks
     ]
 
 
@@ -55,7 +43,7 @@ def redact(memory: Memory) -> Report:
 
     Returns what was masked: events, the memories they are about, other rows and files; and if nothing is left on disk.
     """
-    known = {text for _, _, text in _secrets(memory) if len(text) >= SHORTEST_KNOWN}
+    known = {text for *_, text in _secrets(memory) if len(text) >= SHORTEST_KNOWN}
     literal = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True)))) if known else None
 
     def clean(value: Any) -> Any:
@@ -77,7 +65,7 @@ def redact(memory: Memory) -> Report:
 
 def look_through(folder: Path) -> Report:
     """Return the credentials in the files of a folder, which are not changed, and the files that were not read."""
-    leaks: dict[tuple[str, str, str], Leak] = {}
+    leaks: dict[tuple[str, str, str], Report] = {}
     skipped, files = [], 0
     for path in _walk(folder):
         name = str(path.relative_to(folder)) if path != folder else path.name
@@ -92,7 +80,8 @@ def look_through(folder: Path) -> Report:
         for kind, secret in secret_texts(text):
             line = text[: text.find(secret)].count("\n") + 1
             place = f"{mask_secrets(name)}:{line}"
-            leaks[place, kind, secret] = Leak(kind=kind, where="file", id=place, title="", begins=_begins(secret))
+            leak = {"kind": kind, "where": "file", "id": place, "title": "", "begins": _begins(secret)}
+            leaks[place, kind, secret] = leak
     return {"leaks": list(leaks.values()), "files": files, "skipped": skipped}
 
 
@@ -102,11 +91,10 @@ def _begins(text: str) -> str:
     return f"{beginning}… ({len(text)} characters)"
 
 
-def _secrets(memory: Memory) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield every credential in what is stored, with its place (where, and the id there) and its kind."""
+def _secrets(memory: Memory) -> Iterator[tuple[str, str, str, str]]:
+    """Yield every credential in what is stored: where it is, the id there, its kind and its text."""
     for where, id_, value in _places(memory):
-        for kind, text in secret_texts(value):
-            yield (where, id_), kind, text
+        yield from ((where, id_, kind, text) for kind, text in secret_texts(value))
 
 
 def _places(memory: Memory) -> Iterator[tuple[str, str, Any]]:
@@ -130,8 +118,7 @@ def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
     if data != event.data and isinstance(title, str) and isinstance(body, str):
         data["title"] = clean(_title(title, body, str(data["body"])))
     by = replace(event.by, name=clean(event.by.name), session=clean(event.by.session))
-    about = clean(event.about) if event.verb in COUNTED else event.about
-    changed = replace(event, about=about, by=by, data=data)
+    changed = replace(event, about=clean(event.about) if event.verb in COUNTED else event.about, by=by, data=data)
     return event if changed == event else changed
 
 
@@ -174,10 +161,7 @@ def _read(path: Path) -> Any:
         text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return ""
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
+    return text if (value := json_or_none(text)) is None else value
 
 
 def clean_file(path: Path, clean: Callable[[Any], Any]) -> bool:

@@ -97,20 +97,16 @@ def head(memory: Memory) -> Place:
 
 def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit: int = 40) -> Stream:
     """Return entries before a place, or the last ones, latest first."""
-    at = before or Place(seq=2**62, trail_id=_LATEST)
-    items: list[Item] = []
-    looked = 0
-    while looked < MOST_LOOKED_AT:
-        raw = _page_before(memory, at, wanted.session, min(PAGE, 2 * limit))
-        for item, (_, place) in zip(_rendered(memory, [entry for entry, _ in raw]), raw, strict=True):
-            at, looked = place, looked + 1
+    at, size = before or Place(seq=2**62, trail_id=_LATEST), min(PAGE, 2 * limit)
+    items, looked, entries = list[Item](), 0, _backwards(memory, at, wanted.session, size)
+    while looked < MOST_LOOKED_AT and (page := list(islice(entries, size))):
+        looked += len(page)
+        for item, (_, at) in zip(_rendered(memory, [entry for entry, _ in page]), page, strict=True):
             if item and _is_wanted(item, wanted):
                 items.append(item)
                 if len(items) == limit:
                     return Stream(items=tuple(items), place=at)
-        if not raw:
-            return Stream(items=tuple(items), place=None)
-    return Stream(items=tuple(items), place=at)
+    return Stream(items=tuple(items), place=at if looked >= MOST_LOOKED_AT else None)
 
 
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
@@ -123,27 +119,22 @@ def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) ->
     return Stream(items=tuple(sorted(items, key=lambda item: item.at, reverse=True)), place=place)
 
 
-def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | HookEvent, Place]]:
-    """Return the entries of both sources before a place, latest first, each with the place before it.
+def _backwards(memory: Memory, at: Place, session: str, size: int) -> Iterator[tuple[Event | HookEvent, Place]]:
+    """Yield the entries of both sources before a place, latest first, each with the place before it."""
 
-    It ends where one source may have later entries than the next of the other.
-    """
-    events = memory.store.before(at.seq, limit, session=session)
-    activity = trail.before(memory.store, at.trail_id, limit, session=session)
-    # Each entry of the trail (0) or the journal (1), with what it changes in the place.
-    raw: list[list[tuple[int, dict[str, Any], Event | HookEvent]]] = [
-        [(0, {"trail_id": entry.id}, entry) for entry in activity],
-        [(1, {"seq": seq}, event) for seq, event in events],
-    ]
-    left = [len(rows) for rows in raw]
-    entries: list[tuple[Event | HookEvent, Place]] = []
-    for source, step, entry in merge(*raw, key=lambda row: (row[2].at, row[0]), reverse=True):
+    def journal(seq: int) -> Iterator[tuple[dict[str, Any], Event | HookEvent]]:
+        while page := memory.store.before(seq, size, session=session):
+            yield from (({"seq": number}, event) for number, event in page)
+            seq = page[-1][0]
+
+    def activity(last: str) -> Iterator[tuple[dict[str, Any], Event | HookEvent]]:
+        while page := trail.before(memory.store, last, size, session=session):
+            yield from (({"trail_id": entry.id}, entry) for entry in page)
+            last = page[-1].id
+
+    for step, entry in merge(journal(at.seq), activity(at.trail_id), key=lambda row: row[1].at, reverse=True):
         at = replace(at, **step)
-        entries.append((entry, at))
-        left[source] -= 1
-        if len(raw[source]) == limit and not left[source]:
-            break
-    return entries
+        yield entry, at
 
 
 def _is_wanted(item: Item, wanted: Wanted) -> bool:
@@ -169,9 +160,7 @@ def _rendered(memory: Memory, happened: Sequence[Event | HookEvent]) -> Iterator
 
     for entry in happened:
         item = _of_event(entry, known, project_of) if isinstance(entry, Event) else _of_activity(entry, project_of)
-        detail = item.detail
-        if len(detail) > LONGEST_DETAIL:
-            detail = f"{detail[:LONGEST_DETAIL].rstrip()}…"
+        detail = item.detail if len(item.detail) <= LONGEST_DETAIL else f"{item.detail[:LONGEST_DETAIL].rstrip()}…"
         yield replace(item, text=shorten(item.text, LONGEST), detail=detail) if item.text else None
 
 

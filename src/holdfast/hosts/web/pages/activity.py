@@ -16,9 +16,10 @@ from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.ids import moment_of, short
 from holdfast.model.session import Session
+from holdfast.verbs.memory import Report
 from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions.analyze import digest
-from holdfast.verbs.sessions.receipts import Delivery, deliveries_in
+from holdfast.verbs.sessions.receipts import deliveries_in
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Stream, Wanted, newer, older, place_of
 
@@ -168,12 +169,12 @@ def _session(ask: Ask) -> dict[str, Any]:
     activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
     items = sorted(activity.items, key=lambda item: (item.at, item.verb != "started"), reverse=True)
     items.reverse()  # what happened at once stays in the order it was written
-    given = defaultdict[tuple[str, tuple[str, ...]], list[Delivery]](list)
+    given = defaultdict[tuple[str, tuple[str, ...]], list[Report]](list)
     for one in deliveries_in(ask.memory, session.id):
-        given[one.at, one.ids].append(one)
+        given[one["at"], one["ids"]].append(one)
     numbers = {id(item): number for number, item in enumerate(items)}
     entries = [(numbers[id(entries[0])], entries) for entries in folded(items)]
-    summary = next((record for record in left.records if record.kind == "summary"), None)
+    summary = next((record for record in left["records"] if record.kind == "summary"), None)
     about = {"title": session.title or f"Session {short(session.id)}", "session": session, "lasted": lasted(session)}
     about |= {"left": left, "summary": summary, "unanswered": unanswered(ask.memory, session.id)}
     what = {"items": items, "entries": entries, "given": given, "cut": activity.place is not None}

@@ -43,7 +43,7 @@ def health_of(ask: Ask) -> Health:
 @render.page_at("/home/health", "home_health.html", "Health", back="/")
 def _health(ask: Ask) -> dict[str, Any]:
     report = health_of(ask)
-    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
+    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
     waits = ((name, sort) for name, sort in SORTS.items() if sort.urgent and counts[name])
     needs = [(name, sort.title, sort.about, counts[name]) for name, sort in waits]
     return {"health": report, "needs": needs, "waiting": urgent(counts)}
