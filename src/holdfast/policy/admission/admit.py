@@ -11,7 +11,6 @@ from holdfast.model.patterns import patterns_of
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.model.text import shorten
-from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.
 SAME, RELATED = 0.75, 0.40
@@ -139,11 +138,6 @@ def admit(
     if draft.source == "inferred" and KINDS[draft.kind].pending:
         return Pending(why="it is inferred about a person", related=related)
     return Admitted(related=related)
-
-
-def secret_names(text: str) -> tuple[str, ...]:
-    """Return the kinds of credentials in a text, once each."""
-    return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
 
 
 def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> tuple[str, ...]:
