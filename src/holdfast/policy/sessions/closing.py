@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from holdfast.model.patterns import tables
 from holdfast.model.text import counted, filled, shorten
 
-CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
-CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
+CLOSE_TYPES = ("quick", "standard", "autonomous", "retroactive")
 QUICK_MINUTES = 30
 FULL_MINUTES, MICRO_MINUTES, BUSY = 60, 15, 3
 HUMAN_SECONDS = 3.0  # no human reads and answers faster
@@ -80,6 +79,9 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):
         corrections = completion.get("human_response")
+    threads = (_first(item, "id", "text") for item in _items(payload.get("open_threads", payload.get("threads"))))
+    decided = _items(payload.get("decisions"))
+    decisions = ({**_mapping(item), "title": _first(item, "title", "decision")} for item in decided)
     inner = payload.get("summary")
     source = {"completed": inner if isinstance(inner, str) else "", **payload, **_mapping(inner)}
     return Payload(
@@ -88,16 +90,8 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
         summary={name: text for name in SUMMARY if (text := _joined(source.get(name)))},
         corrections=None if corrections is None else _joined(corrections),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
-        decisions=tuple(
-            {**_mapping(item), "title": title}
-            for item in _items(payload.get("decisions"))
-            if (title := _first(item, "title", "decision"))
-        ),
-        threads=tuple(
-            text
-            for item in _items(payload.get("open_threads", payload.get("threads")))
-            if (text := _first(item, "id", "text"))
-        ),
+        decisions=tuple(decision for decision in decisions if decision["title"]),
+        threads=tuple(filter(None, threads)),
         resolved=tuple(filter(None, map(_text, _items(payload.get("resolved_threads"))))),
         learnings=tuple(item for item in learnings if isinstance(item, Mapping)),
         kept=tuple(item for item in learnings if isinstance(item, str)),

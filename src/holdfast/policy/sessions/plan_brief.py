@@ -1,5 +1,6 @@
 """Write a brief for a plan or a sub-agent within an exact token budget."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,9 +104,7 @@ def clipped(text: str, budget: int) -> str:
     """Return a text cut to a number of tokens at a word's end, including the ellipsis."""
     if tokens_of(text) <= budget:
         return text
-    low, high = 0, len(text)
-    while low < high:  # binary search: characters outside ASCII cost more
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens_of(text[:middle] + "…") <= budget else (low, middle - 1)
-    cut = text[:low]
+    # Binary search: characters outside ASCII cost more.
+    end = bisect_right(range(1, len(text) + 1), budget, key=lambda end: tokens_of(text[:end] + "…"))
+    cut = text[:end]
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip() + "…"

@@ -96,11 +96,6 @@ def collapsed(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def contradicted_by(newer: Record) -> str:
-    """Return the mark of a record that a newer one contradicts."""
-    return f"contradicted by {short(newer.id)} of {newer.created_at[:10]}"
-
-
 def written(page: Page, lines: Sequence[Line]) -> Prepared:
     """Return a brief of ranked lines, grouped under fixed headings: fenced facts, not instructions."""
     longest = next((characters for most, _, characters in SIZES if page.size < most), LONGEST)  # of a record
@@ -108,10 +103,10 @@ def written(page: Page, lines: Sequence[Line]) -> Prepared:
     rows = {line.record.id: _row(line, longest) for line in lines}
     for line in _in_turn(lines, is_small=page.size < SMALL):
         more = [*chosen, line]
-        if tokens_of(_text(page, _grouped(more, rows), page.size)) <= page.budget:
+        if tokens_of(_text(page, more, rows, page.size)) <= page.budget:
             chosen = more
     left = page.size - sum(1 + line.alike for line in chosen if line.record.project == page.project)
-    text = _text(page, _grouped(chosen, rows), left)
+    text = _text(page, chosen, rows, left)
     if not (chosen or page.state) or tokens_of(text) > page.budget:
         return Prepared(text="")
     return Prepared(text=text, ids=tuple(line.record.id for line in chosen), tokens=tokens_of(text))
@@ -131,20 +126,16 @@ def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
     return [line for _, line in sorted(order, key=lambda each: -each[0])]
 
 
-def _grouped(chosen: Sequence[Line], rows: Mapping[str, str]) -> dict[str, list[str]]:
+def _text(page: Page, chosen: Sequence[Line], rows: Mapping[str, str], left: int) -> str:
     """Return rows by heading and standing; the oldest first among equals, so that a new one changes nothing above it."""
     groups: dict[str, list[str]] = {heading: [] for heading in SECTIONS}
     for line in sorted(chosen, key=lambda line: (-line.standing, line.record.created_at, line.record.id)):
         groups[HEADING[line.record.kind]].append(rows[line.record.id])
-    return groups
-
-
-def _text(page: Page, groups: Mapping[str, Sequence[str]], left: int) -> str:
     parts = filled(
         f'<holdfast-brief project="{attribute(page.project)}">',
         "Notes from earlier sessions, to be checked where it matters.",
         page.state and clipped(inline(page.state), 120),
-        *(line for heading, rows in groups.items() if rows for line in (f"{heading}:", *rows)),
+        *(line for heading, group in groups.items() if group for line in (f"{heading}:", *group)),
         left > 0 and f"Not listed: {counted(left, 'memory')}. Search with {page.finder}.",
         "</holdfast-brief>",
     )

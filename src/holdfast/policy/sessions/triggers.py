@@ -240,7 +240,7 @@ def _problem(trigger: str) -> str:
 def places_of(record: Record) -> Places:
     """Return where a record is injected: at its own triggers, else where its text and anchors imply."""
     if record.triggers:
-        return _sorted(trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger))
+        return _sorted(record.triggers[:MOST_SET])
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
     return _sorted(inferred(record))
@@ -283,12 +283,12 @@ def inferred(record: Record) -> list[str]:
     advice = _texts(record, "action_protocol", "solution_approach", "self_check", "verify_with")
     named = sites_in(warning, advice=advice)
     cited = [f"path:{path}" for path in (anchor.partition("::")[0] for anchor in record.anchors) if _PATH.match(path)]
-    return list(dict.fromkeys(trigger for trigger in (*named, *cited) if not _problem(trigger)))
+    return [*named, *cited]
 
 
 def _sorted(triggers: Iterable[str]) -> Places:
     found: dict[str, dict[str, None]] = {"command": {}, "path": {}}
-    for trigger in map(str.strip, triggers):
+    for trigger in (trigger.strip() for trigger in triggers if not _problem(trigger)):
         kind, _, rest = trigger.partition(":")
         if kind not in found or not rest.strip():
             kind, rest = "path" if _PATH.match(trigger) and not trigger.startswith("./") else "command", trigger

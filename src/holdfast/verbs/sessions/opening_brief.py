@@ -11,6 +11,7 @@ from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import filled, tokens_of
@@ -207,4 +208,4 @@ def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str,
         for arrow, other in arrows:
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:
-                yield record_id, briefs.contradicted_by(other)
+                yield record_id, f"contradicted by {short(other.id)} of {other.created_at[:10]}"
