@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import attrgetter
 
 from holdfast.model import anchor as code
 from holdfast.model.ids import days_between
@@ -55,11 +56,13 @@ def is_about_code(kind: str) -> bool:
     return kind not in PAST and kind in KINDS
 
 
-def freshness_of(record: Record, now: code.CodeSnapshot, at: str) -> code.Freshness:
-    """Judge a record by the current content of its places."""
+def freshness_of(record: Record, now: code.CodeSnapshot | None, at: str) -> code.Freshness:
+    """Judge a record by the current content of its places; without it, its code is not available."""
+    days = days_between(record.verified_at, at) if record.verified_at else None
+    if now is None:
+        return code.Freshness(state="unknown" if record.anchors or record.verified_at else "unverified", days=days)
     places, marks = places_of(record), now.marks
     findings = tuple(judged(record, one, cited, marks[one]) for one, cited in places.items() if one in marks)
-    days = days_between(record.verified_at, at) if record.verified_at else None
     state = overall(findings, checked=bool(record.verified_at))
     if state == "fresh" and not record.anchors:
         tails = {code.parse_anchor(anchor).name.rpartition(".")[2] for anchor in places}
@@ -67,12 +70,6 @@ def freshness_of(record: Record, now: code.CodeSnapshot, at: str) -> code.Freshn
         if any(not symbol.plain and symbol.name.rpartition(".")[2] not in tails for symbol in symbols_in(record.body)):
             state = "exists"
     return code.Freshness(state=state, findings=findings, days=days)
-
-
-def unknown(record: Record, at: str) -> code.Freshness:
-    """Return the freshness of a record whose code is not available."""
-    days = days_between(record.verified_at, at) if record.verified_at else None
-    return code.Freshness(state="unknown" if record.anchors or record.verified_at else "unverified", days=days)
 
 
 def overall(findings: Sequence[code.Finding], *, checked: bool) -> code.State:
@@ -109,15 +106,10 @@ def explained(
     """Return the finding with the commits that changed its place, given the content in the versions they made."""
     if not touches:
         return finding  # not committed yet, or by a commit with an earlier date
+    content = attrgetter("there", "hash", "value")
     pairs = ((touch, versions.get(touch.before), versions.get(touch.after)) for touch in touches)
-    relevant = [
-        touch for touch, before, after in pairs if not before or not after or _content(before) != _content(after)
-    ]
+    relevant = [touch for touch, old, new in pairs if not old or not new or content(old) != content(new)]
     return replace(finding, commits=len(relevant), last=(relevant or touches)[0])
-
-
-def _content(mark: code.CodeMark) -> tuple[bool | None, str, str]:
-    return mark.there, mark.hash, mark.value
 
 
 def _state(

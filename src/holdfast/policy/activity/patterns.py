@@ -100,11 +100,9 @@ def _stages(text: str, *, outermost: bool = False) -> list[list[Any]]:
     text = text.strip()
     if text.startswith("-"):
         return [["", "", [word for word in text.split() if word.startswith("-")], [], ""]]
-    stages: list[list[Any]] = []
-    for calls in _parsed(text)[-1:]:  # of `cd app && make deploy`, the last is what matters
-        views = [(call.views[0 if outermost else -1], call.input) for call in calls if call.views]
-        stages += [_stage(view, given, outermost=outermost) for view, given in views]
-    return stages
+    calls = (_parsed(text) or [[]])[-1]  # of `cd app && make deploy`, the last is what matters
+    views = [(call.views[0 if outermost else -1], call.input) for call in calls if call.views]
+    return [_stage(view, given, outermost=outermost) for view, given in views]
 
 
 def _parsed(text: str) -> list[list[Call]]:
@@ -175,23 +173,16 @@ def _sql(view: tuple[str, ...], given: str) -> str:
 
 
 def _same_program(program: str, word: str) -> bool:
-    if program == ANY_SQL:
-        return program_of(word) in shell.SQL_CLIENTS
-    name = program_of(word)
-    if program in shell.SHELLS:
-        return name in shell.SHELLS
     if "/" in program:
-        path = word.removeprefix("./")
-        return path == program.removeprefix("./") or path.endswith(f"/{program.removeprefix('./')}")
-    return name == program
+        return f"/{word.removeprefix('./')}".endswith(f"/{program.removeprefix('./')}")
+    alike = shell.SQL_CLIENTS if program == ANY_SQL else shell.SHELLS if program in shell.SHELLS else (program,)
+    return program_of(word) in alike
 
 
 def _same_target(target: str, word: str) -> bool:
     first, second = _plain(target), _plain(word)
-    if first == second:
-        return True
-    if "*" not in first or "$" in first:
-        return False
+    if first == second or "*" not in first or "$" in first:
+        return first == second
     from fnmatch import fnmatchcase  # noqa: PLC0415  few commands need it
 
     return fnmatchcase(second, first)
