@@ -68,16 +68,16 @@ def brief_parts(memory: Memory) -> SessionBrief:
         return SessionBrief(memories=briefs.Prepared(text=""))
     size = memory.store.size((memory.here,))
     budget = briefs.budget_for(size, fixed=memory.config.brief_budget)
+    project, finder = memory.project, preset_of(memory.config.preset).search
     if policy == "hot":
         hot = [briefs.Line(record=each.record) for each in hot_set(memory)]
-        return SessionBrief(memories=briefs.written(_page(memory, len(hot), budget), hot))
+        return SessionBrief(memories=briefs.written(hot, project=project, size=len(hot), budget=budget, finder=finder))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
     state = f"State: {last.body}" if (last := project_state(memory)) else ""
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     kinds = tuple(kind for kind in KINDS if kind not in (*NOTES, *SEPARATE))
     known = records.counted(memory.store, records.Filter(projects=(memory.here,), kinds=kinds))
-    page = _page(memory, known, budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
     by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
@@ -90,7 +90,10 @@ def brief_parts(memory: Memory) -> SessionBrief:
             for path in filter(None, dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))):
                 citing[str(top / path)].append(record.id)
     cited = {path: (state_of(path), ids) for path, ids in list(citing.items())[:MOST_CITED]}
-    memories = briefs.written(page, _lines(memory, candidates, touched))
+    lines = _lines(memory, candidates, touched)
+    memories = briefs.written(
+        lines, project=project, size=known, budget=budget - share, finder=finder, state=state or moved
+    )
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
         memories = briefs.Prepared(text=text, tokens=tokens_of(text))
@@ -100,11 +103,6 @@ def brief_parts(memory: Memory) -> SessionBrief:
         for work in works
     ]
     return SessionBrief(memories=memories, left_off=tuple(left), cited=cited)
-
-
-def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Page:
-    finder = preset_of(memory.config.preset).search
-    return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:
