@@ -236,7 +236,8 @@ def _real(places: list[str]) -> list[str]:
 def symbols_in(text: str) -> list[Symbol]:
     """Return the names of code in a text, those that certainly are code first."""
     symbols: dict[str, Symbol] = {}
-    for symbol in _symbols(_RE["place"].sub(" ", _RE["address"].sub(" ", _RE["fenced"].sub(" ", text)))):
+    for name, value, plain in _symbols(_RE["place"].sub(" ", _RE["address"].sub(" ", _RE["fenced"].sub(" ", text)))):
+        symbol = Symbol(name=name.replace("::", ".").replace("#", "."), value=value, plain=plain)
         known = symbols.get(symbol.name)
         if known is None or (symbol.value and not known.value) or (known.plain and not symbol.plain):
             symbols[symbol.name] = symbol
@@ -245,22 +246,19 @@ def symbols_in(text: str) -> list[Symbol]:
     return whole[:MOST_ANCHORS]
 
 
-def _symbols(text: str) -> Iterator[Symbol]:
+def _symbols(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield name, value, and whether it is a plain one, for each name of code in a text."""
     for quote in _RE["quoted"].findall(text):
         inside = quote.strip()
         if (match := _RE["alone"].fullmatch(inside)) and len(match["name"]) >= SHORTEST:
-            yield _symbol(match["name"], plain=inside.islower() and "_" not in inside and "(" not in inside)
+            yield match["name"], "", inside.islower() and "_" not in inside and "(" not in inside
         elif match := _RE["call"].match(inside):
-            yield _symbol(match["name"])
+            yield match["name"], "", False
     for match in _RE["set"].finditer(text.replace("`", " ")):
         if match["name"].rpartition(".")[2].isupper():
-            yield _symbol(match["name"], match["value"])
+            yield match["name"], match["value"], False
     prose = _RE["quoted"].sub(" ", text)
-    yield from (_symbol(match["name"]) for match in _RE["call"].finditer(prose) if len(match["name"]) >= SHORTEST)
-    yield from (_symbol(match["name"], plain=True) for match in _RE["formed"].finditer(prose))
+    yield from ((match["name"], "", False) for match in _RE["call"].finditer(prose) if len(match["name"]) >= SHORTEST)
+    yield from ((match["name"], "", True) for match in _RE["formed"].finditer(prose))
     called = (match["name"] for how in ("called_after", "called_before") for match in _RE[how].finditer(prose))
-    yield from (_symbol(name, plain=True) for name in called if len(name) >= SHORTEST and name.lower() not in _WORDS)
-
-
-def _symbol(name: str, value: str = "", *, plain: bool = False) -> Symbol:
-    return Symbol(name=name.replace("::", ".").replace("#", "."), value=value, plain=plain)
+    yield from ((name, "", True) for name in called if len(name) >= SHORTEST and name.lower() not in _WORDS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
+from collections.abc import Iterable, Iterator, Sequence  # noqa: TC003  loaded in any case
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy
@@ -17,7 +18,6 @@ from holdfast.policy.activity.shell import Call, parse, program_of
 
 MYPY = False
 if MYPY:
-    from collections.abc import Iterable, Iterator, Sequence  # noqa: TC003
     from typing import Any
 
 ANY_SQL = "sql"  # in a pattern: every client of a database

@@ -3,16 +3,11 @@
 Hooks import this at a command that may need a warning, so it imports only `re` and tables. Text that no shell accepts is read as far as it goes.
 """
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
+from collections.abc import Container
 
 from holdfast.model.patterns import tables
-
-MYPY = False
-if MYPY:
-    from collections.abc import Container  # noqa: TC003
 
 # What is known about programs: other names, flags with two spellings, options with values, wrappers.
 _TABLES = tables(__file__)

@@ -2,17 +2,12 @@
 # `LAYERS` are the escapes of terminals and formats, `JOINTS` what is between the parts of a broken text, `BLOCKS` the
 # encodings of bytes. A spelling comes with a function that maps a span in it back to the original text.
 
-from __future__ import annotations
-
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.words import is_wordy
-
-MYPY = False
-if MYPY:  # importing `typing` is too slow here
-    import re  # noqa: TC003
 
 MOST_LAYERS = 3  # such as JSON in a URL in HTML; a run of backslashes counts as one
 FARTHEST = 2_000  # characters before and after the joints of a broken text
