@@ -23,8 +23,6 @@ SHORTEST = 3
 PAST = frozenset("observation summary progress retrospective review thread inception elicitation preference".split())
 # Other sources only name related files and claim nothing about their content.
 CLAIMED = frozenset({"explicit", "correction"})
-
-
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec|examples?|docs?)/|(?:^|/)test_|[._](?:test|spec)\.\w+::")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -87,9 +85,8 @@ def judged(record: Record, anchor: str, cited: code.CodeMark | None, now: code.C
     # A place that a record only names makes no claim about its content.
     claimed = place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
     state, note = _state(place, cited, now, claimed=claimed)
-    same_lines = cited is None or (cited.first, cited.last) == (now.first, now.last)
-    has_moved = state == "fresh" and place.kind == "lines" and not same_lines
-    moved = f"{place.path}:L{now.first}-L{now.last}" if has_moved else ""
+    has_moved = cited and (cited.first, cited.last) != (now.first, now.last)
+    moved = f"{place.path}:L{now.first}-L{now.last}" if has_moved and place.kind == "lines" and state == "fresh" else ""
     return code.Finding(anchor=anchor, state=state, note=note, moved_to=moved, now=now)
 
 

@@ -291,11 +291,8 @@ def is_proven(turn: Turn, before: Turn | None = None) -> bool:
 
 def standing_of(claim: str, turn: Turn, after: Turn) -> Literal["confirmed", "open", "refuted"]:
     """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open."""
-    match after.objects:
-        case "no":
-            return "refuted"
-        case "doubt":
-            return "open"
+    if after.objects:
+        return "refuted" if after.objects == "no" else "open"
     agrees = _AGREES.match(after.prompt) or (is_proven(after, turn) and words(claim) & words(after.said))
     return "confirmed" if agrees else "open"
 

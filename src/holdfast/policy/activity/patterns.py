@@ -5,20 +5,14 @@ flags in another order or spelling, other options between, behind a wrapper, in 
 Hooks import this module: patterns are compiled to plain lists, which a prepared file holds.
 """
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Sequence  # noqa: TC003  loaded in any case
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import Any, lazy
 from holdfast.policy.activity import shell
 from holdfast.policy.activity.shell import Call, parse, program_of
-
-MYPY = False
-if MYPY:
-    from typing import Any
 
 ANY_SQL = "sql"  # in a pattern: every client of a database
 UNLESS = " unless "
