@@ -270,11 +270,6 @@ def claims_of(turn: Turn) -> list[Signal]:
     return [signal for signal in standing if signal.kind != "finding" or signal in kept]
 
 
-def takes_back(turn: Turn, text: str = "") -> bool:
-    """True if the agent says that what it said before was wrong; with a text, in a sentence that shares words with it."""
-    return any(not text or words(sentence.text) & words(text) for sentence in _refuted(turn))
-
-
 def _refuted(turn: Turn) -> list[Sentence]:
     return [sentence for sentence in turn.reader.message(turn.said) if sentence.share("refuted") >= TAKEN_BACK]
 
@@ -289,8 +284,13 @@ def is_proven(turn: Turn, before: Turn | None = None) -> bool:
     return bool(fixed or work.commits) and not work.broken
 
 
-def standing_of(claim: str, turn: Turn, after: Turn) -> Literal["confirmed", "open", "refuted"]:
-    """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open."""
+def standing_of(claim: str, turn: Turn, after: Turn, about: str = "") -> Literal["confirmed", "open", "refuted"]:
+    """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open.
+
+    It is refuted too if the agent takes back what it said, with `about` in a sentence that shares words with that.
+    """
+    if any(not about or words(sentence.text) & words(about) for sentence in _refuted(after)):
+        return "refuted"
     if after.objects:
         return "refuted" if after.objects == "no" else "open"
     agrees = _AGREES.match(after.prompt) or (is_proven(after, turn) and words(claim) & words(after.said))

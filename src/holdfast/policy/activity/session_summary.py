@@ -166,9 +166,7 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
     for turn, after in zip_longest(all_turns, all_turns[1:]):
         yield from marked(turn.certain)
         for claim in observe.claims_of(turn):
-            standing = "open"
-            if after and after.prompt:
-                standing = "refuted" if observe.takes_back(after) else observe.standing_of(claim.text, turn, after)
+            standing = observe.standing_of(claim.text, turn, after) if after and after.prompt else "open"
             if standing == "confirmed" or (standing == "open" and (claim.how != "wording" or observe.is_proven(turn))):
                 yield claim
 

@@ -181,10 +181,9 @@ def change_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> 
             before |= event.data
     data = _data(adoption)
     empty: dict[str, Any] = {"fields": {}, "extra": {}, "title": "", "body": ""}  # of others: []
-    names = [name for name in (*data, *before) if data.get(name) != before.get(name)]
+    apart = ("project", "source", "origin", "pending")
+    names = [name for name in (*data, *before) if name not in apart and data.get(name) != before.get(name)]
     changed = {name: data.get(name, empty.get(name, [])) for name in names}
-    for name in ("project", "source", "origin", "pending"):
-        changed.pop(name, None)
     changed["extra"] = {**record.extra, **data["extra"]}
     at = max(adoption.foreign.updated_at or adoption.now, record.updated_at)
     return [replace(adoption.event("revised", changed, what=adoption.part.hash, after=record.head), at=at)]

@@ -25,9 +25,8 @@ class Question(NamedTuple):
     required: bool
 
 
-_REQUIRED = 5  # the first of them
 _ROWS = [(key, *row.split(" | ")) for key, row in tables(__file__)["questions"]]
-QUESTIONS = [Question(key, text, more.split(), n < _REQUIRED) for n, (key, text, more) in enumerate(_ROWS)]
+QUESTIONS = [Question(key.rstrip("*"), text, more.split(), key.endswith("*")) for key, text, more in _ROWS]
 _KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
 SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at", "human_response_at")
