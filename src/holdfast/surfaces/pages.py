@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.model.ids import short
 from holdfast.model.text import counted, listed, plotted, shorten, tokens_of
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, unanswered
+from holdfast.surfaces.phrases import MODEL, Reader, line, unanswered
 
 FILE = "pages.txt"
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
@@ -25,7 +25,6 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "counts": lambda counts: ", ".join(f"{name} {count}" for name, count in counts.items()),
     "cut": shorten,
     "fixed": lambda number: f"{number:.2f}",
-    "kind": kind_of,
     "listed": listed,
     "megabytes": lambda size: f"{size / 1e6:.1f} MB",
     "number": lambda number: f"{number:,}",

@@ -70,14 +70,14 @@ def severity_of(record: Record) -> int:
 def _line(record: Record) -> str:
     first = headline(record.body)
     more = "" if record.title.rstrip("…").startswith(first.rstrip("…")) else f" — {shorten(first, LINE)}"
-    return f"- {_label(record)} {shorten(record.title, LINE)}{more} ({short(record.id)}){_verification(record)}"
+    return f"- [{record.graded}] {shorten(record.title, LINE)}{more} ({short(record.id)}){_verification(record)}"
 
 
 def _whole(record: Record) -> str:
     reasons = {name: text for name in ("why", "rationale") if isinstance(text := record.fields.get(name), str)}
     against = record.fields.get("counter_arguments")
     parts = filled(
-        f"## {_label(record)} {record.title}",
+        f"## [{record.graded}] {record.title}",
         record.body != record.title and record.body,
         *(f"{name}: {shorten(text, 300)}" for name, text in reasons.items()),
         isinstance(against, list) and f"against it: {'; '.join(against)}",
@@ -86,11 +86,6 @@ def _whole(record: Record) -> str:
         f"({short(record.id)}, {record.created_at[:10]})",
     )
     return "\n".join(parts)
-
-
-def _label(record: Record) -> str:
-    severity = record.fields.get("severity")
-    return f"[{severity} {record.kind}]" if severity else f"[{record.kind}]"
 
 
 def _verification(record: Record) -> str:

@@ -256,8 +256,6 @@ def warns_at(record: Record) -> str:
 
 def warning_of(record: Record) -> str:
     """Return what an agent reads at the command or file of a scar: one line each for lesson, reason, excuses and remedy."""
-    severity = record.fields.get("severity")
-    kind = inline(f"{severity} {record.kind}" if severity else record.kind)
     title, body = record.title.strip(), record.body.strip()
     start = title.rstrip("….").rstrip()
     # The lesson and the rest of the text, without saying anything twice.
@@ -268,7 +266,7 @@ def warning_of(record: Record) -> str:
     steps = _texts(record, "action_protocol") or _texts(record, "solution_approach")
     reason = " ".join((reason, *(text for text in _texts(record, "why") if text not in record.body))).strip()
     lines = filled(
-        f"Holdfast: {kind} {short(record.id)}: {inline(shorten(lesson, LONGEST_PART))}",
+        f"Holdfast: {inline(record.graded)} {short(record.id)}: {inline(shorten(lesson, LONGEST_PART))}",
         reason and f"Why: {inline(shorten(reason, LONGEST_PART))}",
         excuses and f"You may think: {inline(shorten('; '.join(excuses), LONGEST_PART))}",
         steps and f"Instead: {inline(shorten('; '.join(steps[:MOST_STEPS]), LONGEST_PART))}",
