@@ -90,7 +90,6 @@ def fold(record: Record | None, event: Event) -> Record | None:
             head=event.id,
             state="pending" if data.get("pending") is True else "active",
             kind="item" if any(isinstance(one, dict) and "key" in one for one in own) else kind,
-            project=text_or_empty(data.get("project")),
             source=data["source"] if data.get("source") in SOURCES else "explicit",
             origin=Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
             **_content(data),
@@ -105,10 +104,8 @@ def _changed(record: Record, event: Event) -> Record:
     at = event.data["updated_at"] if isinstance(event.data.get("updated_at"), str) else event.at
     match event.verb:
         case "revised":
-            project = event.data.get("project")
-            record = replace(record, project=project) if isinstance(project, str) else record
-            if isinstance(project, str) and len(event.data) == 1:
-                return record  # a move is no change of what it says
+            if event.data.keys() == {"project"}:  # a move is no change of what it says
+                return replace(record, **_content(event.data))
             changed = replace(record, **_content(event.data), updated_at=at)
             kind = text_or_empty(event.data.get("kind"))
             if kind and (kind in SEPARATE) == (record.kind in SEPARATE):  # it decides where a record is numbered
@@ -150,7 +147,7 @@ def _links(value: Any) -> tuple[Link, ...]:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("title", "body"), lambda value: value if isinstance(value, str) else None),
+    **dict.fromkeys(("title", "body", "project"), lambda value: value if isinstance(value, str) else None),
     **dict.fromkeys(("fields", "extra"), lambda value: value if isinstance(value, dict) else None),
     **dict.fromkeys(
         ("scopes", "tags", "anchors", "triggers"),

@@ -64,8 +64,3 @@ def facts_of(record: Record) -> list[str]:
     own = {name: value for name, value in record.fields.items() if name not in _SHOWN_ELSEWHERE}
     others = (f"{name.replace('_', ' ')}: {listed(value)}" for name, value in own.items())
     return [*texts_of(record.fields.get("facts")), *others]
-
-
-def narrative_of(record: Record) -> str:
-    """Return the narrative, else the body."""
-    return text_or_empty(record.fields.get("narrative")) or record.body

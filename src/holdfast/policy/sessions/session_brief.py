@@ -65,8 +65,7 @@ def budget_for(records: int, *, fixed: int = 0) -> int:
 
 def ranked(lines: Sequence[Line]) -> list[Line]:
     """Return lines by standing, the newest first among equals."""
-    newest_first = sorted(lines, key=lambda line: (line.record.created_at, line.record.id), reverse=True)
-    return sorted(newest_first, key=lambda line: -line.standing)
+    return sorted(lines, key=lambda line: (line.standing, line.record.created_at, line.record.id), reverse=True)
 
 
 def collapsed(lines: Sequence[Line]) -> list[Line]:
