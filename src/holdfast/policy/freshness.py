@@ -32,11 +32,8 @@ def the_one_meant(name: str, tail: str, anchors: Sequence[str]) -> str:
     # Definitions in tests count only if there are no others. Within one file a bare name means the function or class,
     # not a method.
     outer = name.removesuffix(tail).strip(".").split(".")[-1].strip("_").lower()
-    folders = {
-        anchor: {part.strip("_").lower() for part in anchor.partition("::")[0].rpartition(".")[0].split("/")}
-        for anchor in anchors
-    }
-    near = [anchor for anchor in anchors if not outer or outer in folders[anchor]]
+    paths = ((anchor, anchor.partition("::")[0].rpartition(".")[0].lower().split("/")) for anchor in anchors)
+    near = [anchor for anchor, parts in paths if not outer or outer in (part.strip("_") for part in parts)]
     near = [anchor for anchor in near if not _TESTS.search(anchor)] or near
     if len(near) > 1 and len({anchor.partition("::")[0] for anchor in near}) == 1:
         near = [anchor for anchor in near if anchor.partition("::")[2] == tail]
@@ -170,11 +167,8 @@ class NewValue:
 
 def new_value(record: Record, findings: Sequence[code.Finding]) -> NewValue | None:
     """Return the update of a record that states one outdated value; None if its text does not state it exactly once."""
-    outdated = [
-        (finding, place)
-        for finding in findings
-        if finding.state == "changed" and (place := code.parse_anchor(finding.anchor)).kind in ("value", "version")
-    ]
+    changed = ((finding, code.parse_anchor(finding.anchor)) for finding in findings if finding.state == "changed")
+    outdated = [(finding, place) for finding, place in changed if place.kind in ("value", "version")]
     if len(outdated) != 1:
         return None
     finding, place = outdated[0]

@@ -108,10 +108,9 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     """Return [program, subcommand, flags, targets, phrase] of one call of a pattern."""
     found = anatomy(view)
     words = [word for word, _ in found.operands]
-    named = {flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION}
-    flags = sorted(flag for flag in named if not _PLACEHOLDER.search(flag)) or sorted(
-        flag for flag in found.flags if "=" not in flag
-    )
+    wanted = [flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION]
+    named = [flag for flag in wanted if not _PLACEHOLDER.search(flag)]
+    flags = sorted(named or [flag for flag in found.flags if "=" not in flag])
     if found.program in shell.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())

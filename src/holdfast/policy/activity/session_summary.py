@@ -71,24 +71,22 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
     every = turns(activity, reader)
     recap = _recap(every, observe.works(every))
     known = " ".join(recap["asked"]).lower()
-    besides = {  # what is no request of its own, limits first
-        name: sorted(
-            (sentence for sentence in recap[name] if sentence.lower().rstrip(".!") not in known),
-            key=lambda sentence: not headlines.is_limit(sentence),
-        )
-        for name in ("conditions", "pasted")
-    }
+    # What is no request of its own, limits first.
+    apart = (
+        [line for line in recap[name] if line.lower().rstrip(".!") not in known] for name in ("conditions", "pasted")
+    )
+    conditions, pasted = (sorted(lines, key=lambda line: not headlines.is_limit(line)) for lines in apart)
     files = {name: [headlines.joined(recap[name], 12)] * bool(recap[name]) for name in ("modified", "read")}
     sections = (
         ("Asked", recap["asked"][::-1]),
-        (SAID, besides["conditions"]),
+        (SAID, conditions),
         ("Still broken", recap["broken"]),
         ("State", recap["state"]),
         ("Next", recap["next_steps"]),
         ("Open questions", recap["questions"]),
         ("Done", recap["completed"][::-1]),
         ("Learned", recap["learned"]),
-        ("In prompts, perhaps pasted", besides["pasted"]),
+        ("In prompts, perhaps pasted", pasted),
         ("Files in play", files["modified"]),
         ("Files read", files["read"]),
         ("Looked into", recap["investigated"]),

@@ -150,11 +150,8 @@ def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return `projects:<name>` scopes whose name the text mentions but the draft does not have."""
     names = {scope: scope.split(":")[1] for scope in known if scope.startswith("projects:")}
-    named = (
-        scope
-        for scope, name in names.items()
-        if len(name) >= 3 and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE)
-    )
+    patterns = {scope: rf"(?<![\w-]){re.escape(name)}(?![\w-])" for scope, name in names.items() if len(name) >= 3}
+    named = [scope for scope, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
     return tuple(one for one in named if not any(within(own, f"projects:{names[one]}") for own in draft.scopes))[:5]
 
 

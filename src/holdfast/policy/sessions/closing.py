@@ -72,6 +72,7 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     """Parse a payload leniently: known spellings and shapes are accepted, unknown keys are listed in `unread`."""
     said, completion = payload.get("closing_reflection", payload.get("reflection")), payload.get("task_completion")
     asked = said if isinstance(said, Mapping) else {"what_worked": said if isinstance(said, str) else ""}
+    unread = (*_mapping(said), *(name for name in payload if name not in _READ))
     # They may be at the top level.
     answers = [(name, _joined(value)) for name, value in (*payload.items(), *asked.items())]
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
@@ -99,9 +100,7 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
         session=_first(payload, "session_id", "session"),
         issue=_first(payload, "linear_issue", "issue"),
         prose=isinstance(said, str) and len(said.strip()) >= WORTH_KEEPING,
-        unread=tuple(
-            name for name in (*_mapping(said), *(one for one in payload if one not in _READ)) if name not in _KEYS
-        ),
+        unread=tuple(name for name in unread if name not in _KEYS),
     )
 
 
