@@ -11,7 +11,6 @@ from holdfast.engine.database import Database
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft
-from holdfast.policy.admission import admit
 from holdfast.policy.secrets import find as secrets
 from holdfast.surfaces.core.tools import surface
 from holdfast.surfaces.tool import Call
@@ -129,5 +128,4 @@ def _scanned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return look(text)
 
     monkeypatch.setattr(secrets, "find_secrets", noting)
-    monkeypatch.setattr(admit, "find_secrets", noting)
     return scanned

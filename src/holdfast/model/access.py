@@ -40,8 +40,6 @@ class Key:
 
 NO_ACCESS = Access()
 _asking: ContextVar[Access] = ContextVar("asking", default=NO_ACCESS)
-
-
 who_asks = _asking.get  # the access of this thread or task, as set by `asking`; without it, an access to nothing
 
 

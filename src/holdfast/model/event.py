@@ -1,7 +1,7 @@
 """Events: immutable facts from which every record and view is derived."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from holdfast.model.errors import Invalid
@@ -105,9 +105,8 @@ def in_words(event: Event) -> tuple[str, str]:
 
 def event_to_json(event: Event) -> Json:
     """Return an event in the format of exports."""
-    by = {"kind": event.by.kind, "name": event.by.name, "session": event.by.session}
-    named = {"id": event.id, "about": event.about, "verb": event.verb, "at": event.at}
-    return {**named, "by": by, "data": dict(event.data)}
+    by, data = asdict(event.by), dict(event.data)
+    return {"id": event.id, "about": event.about, "verb": event.verb, "at": event.at, "by": by, "data": data}
 
 
 def event_from_json(value: Any) -> Event:

@@ -7,7 +7,7 @@ opens a turn of a chat gets `| ` before it.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy, tables
@@ -63,11 +63,7 @@ def visible(text: str) -> str:
 
 def escaped(json: str) -> str:
     """Return JSON with such characters, and the first of each marker, written as escapes: the same value, safe to print."""
-    parts, end = list[str](), 0
-    for place, _ in _markers(json):
-        parts += [json[end:place], _escape(json[place])]
-        end = place + 1
-    whole = "".join([*parts, json[end:]])
+    whole = _harmless(json, _escape)
     return whole if whole.isascii() else _MOVING.sub(lambda match: _escape(match[0]), whole)
 
 
@@ -91,16 +87,16 @@ def attribute(text: str) -> str:
     return inline(text).replace('"', "'")
 
 
-def _harmless(seen: str) -> str:
+def _harmless(seen: str, escape: Callable[[str], str] | None = None) -> str:
     parts, end = list[str](), 0
     for place, instead in _markers(seen):
-        parts += [seen[end:place], instead]
-        end = place + (instead != "| ")
+        parts += [seen[end:place], escape(seen[place]) if escape else instead]
+        end = place + 1
     return "".join([*parts, seen[end:]]) if parts else seen
 
 
 def _markers(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
+    """Yield where a marker begins and what its first character is replaced by, in order. Linear in the text."""
     # What the text looks like: one alphabet, no case, no accents, nothing invisible; and where each character is in it.
     look = text.lower().replace("\\", "/")
     places: Sequence[int] = range(len(text))
@@ -113,7 +109,7 @@ def _markers(text: str) -> Iterator[tuple[int, str]]:
     for match in _TURN.finditer(look):
         start = places[match.start() + len(match[0]) - len(match[0].lstrip())]
         if match["capital"] is None or next(filter(str.isalpha, text[start : start + 20]), "").isupper():
-            markers.append((start, "| "))
+            markers.append((start, f"| {text[start]}"))
     yield from sorted(markers)
 
 

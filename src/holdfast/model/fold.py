@@ -9,7 +9,7 @@ from holdfast.model.anchor import snapshot_from_json
 from holdfast.model.event import FOLDING, LOCAL, Event
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
-from holdfast.model.text import text_or_empty
+from holdfast.model.text import text_or_empty, texts_of
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
 HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are free text
@@ -39,7 +39,7 @@ def set_aside(events: Iterable[Event]) -> dict[str, NotCounted]:
     """Return the events about a record that do not count, by id: quarantined or rejected."""
     aside: dict[str, NotCounted] = {}
     for event in sorted((event for event in events if event.verb in LOCAL), key=lambda event: event.id):
-        named = _texts(event.data.get("events")) or ()
+        named = texts_of(event.data.get("events"))
         match event.verb:
             case "arrived":
                 aside |= dict.fromkeys(named, "waits") if event.data.get("held") is True else {}
@@ -90,7 +90,6 @@ def fold(record: Record | None, event: Event) -> Record | None:
             head=event.id,
             state="pending" if data.get("pending") is True else "active",
             kind="item" if any(isinstance(one, dict) and "key" in one for one in own) else kind,
-            project=text_or_empty(data.get("project")),
             source=data["source"] if data.get("source") in SOURCES else "explicit",
             origin=Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
             **_content(data),
@@ -105,10 +104,8 @@ def _changed(record: Record, event: Event) -> Record:
     at = event.data["updated_at"] if isinstance(event.data.get("updated_at"), str) else event.at
     match event.verb:
         case "revised":
-            project = event.data.get("project")
-            record = replace(record, project=project) if isinstance(project, str) else record
-            if isinstance(project, str) and len(event.data) == 1:
-                return record  # a move is no change of what it says
+            if event.data.keys() == {"project"}:  # a move is no change of what it says
+                return replace(record, **_content(event.data))
             changed = replace(record, **_content(event.data), updated_at=at)
             kind = text_or_empty(event.data.get("kind"))
             if kind and (kind in SEPARATE) == (record.kind in SEPARATE):  # it decides where a record is numbered
@@ -143,10 +140,6 @@ def _content(data: Mapping[str, Any], only: Iterable[str] = ()) -> dict[str, Any
     return {name: value for name, value in read.items() if value is not None}
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else None
-
-
 def _links(value: Any) -> tuple[Link, ...]:
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
     pairs = dict.fromkeys((text_or_empty(item.get("relation")), text_or_empty(item.get("target"))) for item in items)
@@ -154,9 +147,12 @@ def _links(value: Any) -> tuple[Link, ...]:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("title", "body"), lambda value: value if isinstance(value, str) else None),
+    **dict.fromkeys(("title", "body", "project"), lambda value: value if isinstance(value, str) else None),
     **dict.fromkeys(("fields", "extra"), lambda value: value if isinstance(value, dict) else None),
-    **dict.fromkeys(("scopes", "tags", "anchors", "triggers"), _texts),
+    **dict.fromkeys(
+        ("scopes", "tags", "anchors", "triggers"),
+        lambda value: tuple(texts_of(value)) if isinstance(value, list | tuple) else None,
+    ),
     "links": _links,
     "visibility": lambda value: value if value in VISIBILITIES else None,
     "confidence": lambda value: value if value in CONFIDENCES else None,

@@ -3,14 +3,10 @@
 Hooks use this at every tool call, so it imports almost nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-MYPY = False
-if MYPY:
-    from typing import Any
+from holdfast.model.patterns import Any
 
 DEEPEST = 100  # lists and objects inside each other
 LONGEST = 500_000_000  # bytes or characters

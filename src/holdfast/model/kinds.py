@@ -76,12 +76,11 @@ def _field(line: str) -> Field:
     return Field(**texts, required=bool(required), choices=choices, least=int(least or 0), longest=longest)
 
 
-_ALL = tuple(_kinds())
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
-SEPARATE = frozenset(kind.name for kind in _ALL if kind.separate)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _kinds()}
+SEPARATE = frozenset(kind.name for kind in KINDS.values() if kind.separate)
 NOTES = ("observation", "summary")  # what rules record about sessions, at every turn
 # Fields whose values are codes, not words: they are neither displayed as text nor searched.
-CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.type not in ("text", "list"))
+CODED = frozenset(field.name for kind in KINDS.values() for field in kind.fields if field.type not in ("text", "list"))
 
 
 def check_kind(name: str) -> Kind:

@@ -3,13 +3,13 @@
 A command needs few of hundreds of patterns: compiling all when their modules are imported would take a fifth of its time.
 """
 
-from __future__ import annotations
-
 import re
 
 MYPY = False
-if MYPY:  # importing `typing` would take a third of a hook's time
-    from typing import Any
+if MYPY:
+    from typing import Any as Any  # noqa: PLC0414  for the other modules that hooks import
+else:  # importing `typing` would take a third of a hook's time
+    Any = object
 
 
 def lazy(text: str, flags: int | re.RegexFlag = 0) -> re.Pattern[str]:

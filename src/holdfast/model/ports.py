@@ -115,6 +115,7 @@ class Checkout(Protocol):
 
     def origin(self) -> Origin:
         """Return the branch, the worktree (only if it is a linked one) and the commit."""
+        return Origin()
 
     def address(self) -> str:
         """Return the address of the remote, else the path; "" if it is not known."""
@@ -219,10 +220,6 @@ class RemoteCheckout(Checkout):
     def project(self) -> str:
         """Return the name of the project."""
         return self._project
-
-    def origin(self) -> Origin:
-        """Return an empty origin: it is not known."""
-        return Origin()
 
     def top(self) -> Path:
         """Return a folder that exists on no machine."""

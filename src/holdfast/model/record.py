@@ -72,6 +72,12 @@ class Record:
     waiting: tuple[str, ...] = ()  # quarantined events about it
 
     @property
+    def graded(self) -> str:
+        """The kind, after the severity if it has one."""
+        severity = self.fields.get("severity")
+        return f"{severity} {self.kind}" if severity else self.kind
+
+    @property
     def line(self) -> str:
         """The record in one line: the end of its id, its kind and its title."""
         return f"{short(self.id)} {self.kind}: {self.title}"

@@ -6,6 +6,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from os.path import commonprefix
 from typing import Any
 
 from holdfast.model.event import Json
@@ -88,13 +89,8 @@ class Eraser:
             block = text[place : place + BLOCK]
             at = flat.find(block)
             while at >= 0:
-                length = len(block)
-                start, back = at, place
-                while start and back and flat[start - 1] == text[back - 1]:
-                    start, back = start - 1, back - 1
-                end, ahead = at + length, place + length
-                while end < len(flat) and ahead < len(text) and flat[end] == text[ahead]:
-                    end, ahead = end + 1, ahead + 1
+                start = at - len(commonprefix([flat[max(0, at - place) : at][::-1], text[:place][::-1]]))  # noqa: RUF071
+                end = at + len(commonprefix([flat[at : at + len(text)], text[place:]]))  # noqa: RUF071  of any texts
                 # A JSON escape is not cut in two, so that the rest stays readable.
                 cut_start, cut_end = ((edge - len(flat[:edge].rstrip("\\"))) % 2 for edge in (start, end))
                 start, end = start - cut_start, end + (cut_end if end < len(flat) else 0)

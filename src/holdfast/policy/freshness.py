@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import attrgetter
 
 from holdfast.model import anchor as code
 from holdfast.model.ids import days_between
@@ -22,8 +23,6 @@ SHORTEST = 3
 PAST = frozenset("observation summary progress retrospective review thread inception elicitation preference".split())
 # Other sources only name related files and claim nothing about their content.
 CLAIMED = frozenset({"explicit", "correction"})
-
-
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec|examples?|docs?)/|(?:^|/)test_|[._](?:test|spec)\.\w+::")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -33,11 +32,8 @@ def the_one_meant(name: str, tail: str, anchors: Sequence[str]) -> str:
     # Definitions in tests count only if there are no others. Within one file a bare name means the function or class,
     # not a method.
     outer = name.removesuffix(tail).strip(".").split(".")[-1].strip("_").lower()
-    folders = {
-        anchor: {part.strip("_").lower() for part in anchor.partition("::")[0].rpartition(".")[0].split("/")}
-        for anchor in anchors
-    }
-    near = [anchor for anchor in anchors if not outer or outer in folders[anchor]]
+    paths = ((anchor, anchor.partition("::")[0].rpartition(".")[0].lower().split("/")) for anchor in anchors)
+    near = [anchor for anchor, parts in paths if not outer or outer in (part.strip("_") for part in parts)]
     near = [anchor for anchor in near if not _TESTS.search(anchor)] or near
     if len(near) > 1 and len({anchor.partition("::")[0] for anchor in near}) == 1:
         near = [anchor for anchor in near if anchor.partition("::")[2] == tail]
@@ -55,11 +51,13 @@ def is_about_code(kind: str) -> bool:
     return kind not in PAST and kind in KINDS
 
 
-def freshness_of(record: Record, now: code.CodeSnapshot, at: str) -> code.Freshness:
-    """Judge a record by the current content of its places."""
+def freshness_of(record: Record, now: code.CodeSnapshot | None, at: str) -> code.Freshness:
+    """Judge a record by the current content of its places; without it, its code is not available."""
+    days = days_between(record.verified_at, at) if record.verified_at else None
+    if now is None:
+        return code.Freshness(state="unknown" if record.anchors or record.verified_at else "unverified", days=days)
     places, marks = places_of(record), now.marks
     findings = tuple(judged(record, one, cited, marks[one]) for one, cited in places.items() if one in marks)
-    days = days_between(record.verified_at, at) if record.verified_at else None
     state = overall(findings, checked=bool(record.verified_at))
     if state == "fresh" and not record.anchors:
         tails = {code.parse_anchor(anchor).name.rpartition(".")[2] for anchor in places}
@@ -67,12 +65,6 @@ def freshness_of(record: Record, now: code.CodeSnapshot, at: str) -> code.Freshn
         if any(not symbol.plain and symbol.name.rpartition(".")[2] not in tails for symbol in symbols_in(record.body)):
             state = "exists"
     return code.Freshness(state=state, findings=findings, days=days)
-
-
-def unknown(record: Record, at: str) -> code.Freshness:
-    """Return the freshness of a record whose code is not available."""
-    days = days_between(record.verified_at, at) if record.verified_at else None
-    return code.Freshness(state="unknown" if record.anchors or record.verified_at else "unverified", days=days)
 
 
 def overall(findings: Sequence[code.Finding], *, checked: bool) -> code.State:
@@ -90,9 +82,8 @@ def judged(record: Record, anchor: str, cited: code.CodeMark | None, now: code.C
     # A place that a record only names makes no claim about its content.
     claimed = place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
     state, note = _state(place, cited, now, claimed=claimed)
-    same_lines = cited is None or (cited.first, cited.last) == (now.first, now.last)
-    has_moved = state == "fresh" and place.kind == "lines" and not same_lines
-    moved = f"{place.path}:L{now.first}-L{now.last}" if has_moved else ""
+    has_moved = cited and (cited.first, cited.last) != (now.first, now.last)
+    moved = f"{place.path}:L{now.first}-L{now.last}" if has_moved and place.kind == "lines" and state == "fresh" else ""
     return code.Finding(anchor=anchor, state=state, note=note, moved_to=moved, now=now)
 
 
@@ -109,15 +100,10 @@ def explained(
     """Return the finding with the commits that changed its place, given the content in the versions they made."""
     if not touches:
         return finding  # not committed yet, or by a commit with an earlier date
+    content = attrgetter("there", "hash", "value")
     pairs = ((touch, versions.get(touch.before), versions.get(touch.after)) for touch in touches)
-    relevant = [
-        touch for touch, before, after in pairs if not before or not after or _content(before) != _content(after)
-    ]
+    relevant = [touch for touch, old, new in pairs if not old or not new or content(old) != content(new)]
     return replace(finding, commits=len(relevant), last=(relevant or touches)[0])
-
-
-def _content(mark: code.CodeMark) -> tuple[bool | None, str, str]:
-    return mark.there, mark.hash, mark.value
 
 
 def _state(
@@ -181,11 +167,8 @@ class NewValue:
 
 def new_value(record: Record, findings: Sequence[code.Finding]) -> NewValue | None:
     """Return the update of a record that states one outdated value; None if its text does not state it exactly once."""
-    outdated = [
-        (finding, place)
-        for finding in findings
-        if finding.state == "changed" and (place := code.parse_anchor(finding.anchor)).kind in ("value", "version")
-    ]
+    changed = ((finding, code.parse_anchor(finding.anchor)) for finding in findings if finding.state == "changed")
+    outdated = [(finding, place) for finding, place in changed if place.kind in ("value", "version")]
     if len(outdated) != 1:
         return None
     finding, place = outdated[0]
@@ -244,7 +227,8 @@ def _real(places: list[str]) -> list[str]:
 def symbols_in(text: str) -> list[Symbol]:
     """Return the names of code in a text, those that certainly are code first."""
     symbols: dict[str, Symbol] = {}
-    for symbol in _symbols(_RE["place"].sub(" ", _RE["address"].sub(" ", _RE["fenced"].sub(" ", text)))):
+    for name, value, plain in _symbols(_RE["place"].sub(" ", _RE["address"].sub(" ", _RE["fenced"].sub(" ", text)))):
+        symbol = Symbol(name=name.replace("::", ".").replace("#", "."), value=value, plain=plain)
         known = symbols.get(symbol.name)
         if known is None or (symbol.value and not known.value) or (known.plain and not symbol.plain):
             symbols[symbol.name] = symbol
@@ -253,22 +237,19 @@ def symbols_in(text: str) -> list[Symbol]:
     return whole[:MOST_ANCHORS]
 
 
-def _symbols(text: str) -> Iterator[Symbol]:
+def _symbols(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield name, value, and whether it is a plain one, for each name of code in a text."""
     for quote in _RE["quoted"].findall(text):
         inside = quote.strip()
         if (match := _RE["alone"].fullmatch(inside)) and len(match["name"]) >= SHORTEST:
-            yield _symbol(match["name"], plain=inside.islower() and "_" not in inside and "(" not in inside)
+            yield match["name"], "", inside.islower() and "_" not in inside and "(" not in inside
         elif match := _RE["call"].match(inside):
-            yield _symbol(match["name"])
+            yield match["name"], "", False
     for match in _RE["set"].finditer(text.replace("`", " ")):
         if match["name"].rpartition(".")[2].isupper():
-            yield _symbol(match["name"], match["value"])
+            yield match["name"], match["value"], False
     prose = _RE["quoted"].sub(" ", text)
-    yield from (_symbol(match["name"]) for match in _RE["call"].finditer(prose) if len(match["name"]) >= SHORTEST)
-    yield from (_symbol(match["name"], plain=True) for match in _RE["formed"].finditer(prose))
+    yield from ((match["name"], "", False) for match in _RE["call"].finditer(prose) if len(match["name"]) >= SHORTEST)
+    yield from ((match["name"], "", True) for match in _RE["formed"].finditer(prose))
     called = (match["name"] for how in ("called_after", "called_before") for match in _RE[how].finditer(prose))
-    yield from (_symbol(name, plain=True) for name in called if len(name) >= SHORTEST and name.lower() not in _WORDS)
-
-
-def _symbol(name: str, value: str = "", *, plain: bool = False) -> Symbol:
-    return Symbol(name=name.replace("::", ".").replace("#", "."), value=value, plain=plain)
+    yield from ((name, "", True) for name in called if len(name) >= SHORTEST and name.lower() not in _WORDS)

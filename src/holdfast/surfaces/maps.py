@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.model.errors import HoldfastError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import counted, shorten
-from holdfast.surfaces.phrases import RELEVANCE, content, kind_of
+from holdfast.surfaces.phrases import RELEVANCE, content
 
 if TYPE_CHECKING:
     from holdfast.surfaces.tool import Call, Surface
@@ -36,7 +36,6 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "fixed": lambda value: f"{value:.2f}",
     "if": lambda value, words: words.split(":")[not value],
     "ids": lambda records: [record.id for record in records],
-    "kind": kind_of,
     "len": len,
     "list": list,
     "minute": lambda at: at[:16],

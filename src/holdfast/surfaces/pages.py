@@ -15,7 +15,7 @@ from holdfast.model.ids import short
 from holdfast.model.text import counted, filled, listed, plotted, shorten, tokens_of
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
+from holdfast.surfaces.phrases import MODEL, Reader, line, tallies, unanswered
 
 LEFT_OFF = 300  # tokens
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
@@ -26,7 +26,6 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "counts": lambda counts: ", ".join(f"{name} {count}" for name, count in counts.items()),
     "cut": shorten,
     "fixed": lambda number: f"{number:.2f}",
-    "kind": kind_of,
     "left_off": lambda work: plain(work, LEFT_OFF),
     "listed": listed,
     "megabytes": lambda size: f"{size / 1e6:.1f} MB",

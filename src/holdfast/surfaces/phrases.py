@@ -42,15 +42,9 @@ def content(record: Record) -> str:
     return record.body if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n{record.body}"
 
 
-def kind_of(record: Record) -> str:
-    """Return a record's kind after its severity."""
-    severity = record.fields.get("severity")
-    return f"{severity} {record.kind}" if severity else record.kind
-
-
 def line(record: Record, reader: Reader = MODEL) -> str:
     """Return a record as one line."""
-    return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
+    return f"{short(record.id)} {reader.minute(record.created_at)} [{record.graded}] {shorten(record.title, 120)}"
 
 
 class Step(NamedTuple):

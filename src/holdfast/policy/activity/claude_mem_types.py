@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from holdfast.model.kinds import KINDS, SEPARATE
+from holdfast.model.kinds import KINDS, SEPARATE, name_in
 from holdfast.model.record import Record
 from holdfast.model.text import listed, text_or_empty, texts_of
 
@@ -30,10 +30,9 @@ _PLACE = re.compile(r"[#:@].*$")
 
 def type_of(record: Record) -> str:
     """Return the observation type: the record's own, else the one its kind maps to."""
-    mapped = KINDS[record.kind].names.get(SYSTEM, "") if record.kind in KINDS else ""
     default = "discovery" if record.kind == "observation" else "change"
     own = text_or_empty(record.fields.get("type"))
-    return next(name for name in (own, mapped, default) if name in TYPES)
+    return next(name for name in (own, name_in(SYSTEM, record.kind), default) if name in TYPES)
 
 
 def concepts_of(record: Record) -> list[str]:
@@ -65,8 +64,3 @@ def facts_of(record: Record) -> list[str]:
     own = {name: value for name, value in record.fields.items() if name not in _SHOWN_ELSEWHERE}
     others = (f"{name.replace('_', ' ')}: {listed(value)}" for name, value in own.items())
     return [*texts_of(record.fields.get("facts")), *others]
-
-
-def narrative_of(record: Record) -> str:
-    """Return the narrative, else the body."""
-    return text_or_empty(record.fields.get("narrative")) or record.body

@@ -206,8 +206,6 @@ def _scar(
     """Return the draft of what went wrong; unless `extra` says otherwise, it is about the files and hashes of its commits."""
     files = list(dict.fromkeys(paths or [path for commit in made for path in commit.files]))
     source = [path for path in files if not _SAYS["common"].search(path)] or files
-    if made:
-        extra = {"commits": [commit.hash for commit in made], "began": made[0].at, **extra}
     fields = {
         "type": "bugfix",
         "subtitle": subtitle,
@@ -215,17 +213,16 @@ def _scar(
         "files_modified": files[:30],
         "severity": "scar_candidate",
     }
-    return Draft(
-        kind="observation",
-        title=shorten(title, 200),
-        body=body + "".join(map(_made, made[-1:])),
-        fields=fields,
-        confidence="low",
-        source="mined",
-        anchors=tuple(source[:MOST_ANCHORS]),
-        extra=extra,
-        at=made[-1].at if made else "",
-    )
+    return replace(_mined(title, body, made, source, **extra), kind="observation", fields=fields)
+
+
+def _mined(title: str, body: str, made: Sequence[Commit], files: Sequence[str], **extra: Any) -> Draft:
+    """Return the draft of what commits taught; the last is named with its date: a pending record is dated when it is stored."""
+    if made:
+        body += f"\n(commit {made[-1].hash[:8]}, {made[-1].at[:10]})"
+        extra = {"commits": [commit.hash for commit in made], "began": made[0].at, **extra}
+    title, anchors, at = shorten(title, 200), tuple(files[:MOST_ANCHORS]), made[-1].at if made else ""
+    return Draft(title=title, body=body, confidence="low", source="mined", anchors=anchors, extra=extra, at=at)
 
 
 def _choices(commits: Sequence[Commit]) -> Iterator[Draft]:
@@ -245,28 +242,15 @@ def _choices(commits: Sequence[Commit]) -> Iterator[Draft]:
         reasons = [sentence for sentence in sentences_of(prose) if _SAYS["reason"].search(sentence)]
         rejected = dict.fromkeys(match["what"].strip() for match in _SAYS["rejected"].finditer(f"{subject}. {prose}"))
         rationale = shorten(" ".join(reasons) or prose or subject, 2_000)
-        fields = {"rationale": rationale, "alternatives": list(rejected)[:5]}
-        yield Draft(
-            kind="decision",
-            title=shorten(subject, 200),
-            body=f"{subject}." + (f"\n\n{shorten(prose, 1_000)}" if prose else "") + _made(commit),
-            fields={name: value for name, value in fields.items() if value},
-            confidence="low",
-            source="mined",
-            anchors=tuple(path for path in commit.files if not _SAYS["common"].search(path))[:MOST_ANCHORS],
-            extra={"commits": [commit.hash], "began": commit.at},
-            at=commit.at,
-        )
+        fields = {"rationale": rationale} | ({"alternatives": list(rejected)[:5]} if rejected else {})
+        body = f"{subject}." + (f"\n\n{shorten(prose, 1_000)}" if prose else "")
+        files = [path for path in commit.files if not _SAYS["common"].search(path)]
+        yield replace(_mined(subject, body, [commit], files), kind="decision", fields=fields)
 
 
 def _is_aside(commit: Commit) -> bool:
     """True if a commit changes tests and documents only."""
     return bool(commit.files) and all(_SAYS["aside"].search(path) for path in commit.files)
-
-
-def _made(commit: Commit) -> str:
-    """Return when a record's last commit was made: a pending record is dated when it is stored."""
-    return f"\n(commit {commit.hash[:8]}, {commit.at[:10]})"
 
 
 def _prose(body: str) -> str:

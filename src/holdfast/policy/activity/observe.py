@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal
 
 from holdfast.model.patterns import cues_of, lazy
@@ -38,19 +39,6 @@ _SCRATCH = re.compile(r"^(?:/private)?(?:/var)?/tmp/|^/dev/|^/var/folders/|^[A-Z
 _PLAIN = re.compile(r"(?:git\b|cd\b|echo\b|python3?$|node$|bash$|sh$|kill\b|open$|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broke:
-    """A check or program that failed, with its error line."""
-
-    name: str
-    error: str
-
-    @property
-    def still(self) -> str:
-        """The report that it still fails."""
-        return f"{self.name} still fails" + f": {self.error}" * bool(self.error)
-
-
 class Work:
     """One piece of work, with its steps sorted by type."""
 
@@ -68,7 +56,7 @@ class Work:
         self.read = [path for path in read if path not in self.modified and not _SCRATCH.match(path)]
         self.fixed = _fixed(steps)
         last_runs = {run.name: run for run in self.runs}
-        self.broken = [Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong]
+        self.broken = [run for run in last_runs.values() if run.wrong]
         self.request = headlines.request_of(turn.asked)
         self.outcome = headlines.outcome_of(turn.answer)
         self.signals = [signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding"]
@@ -76,19 +64,19 @@ class Work:
         self.did_something = bool(self.changes or self.commits or self.broken or self.fixed or self.acts)
 
 
-def _fixed(steps: Sequence[Step]) -> list[Broke]:
-    """Return the checks that failed, then passed at their last run after a change."""
-    failed, fixed, changed_at = dict[str, tuple[int, str]](), dict[str, str](), -1
+def _fixed(steps: Sequence[Step]) -> list[Ran]:
+    """Return the first failure of each check that passed at its last run after a change."""
+    failed, fixed, changed_at = dict[str, tuple[int, Ran]](), dict[str, Ran](), -1
     for index, step in enumerate(steps):
         match step:
             case Changed():
                 changed_at = index
-            case Ran(name=name, wrong=True, error=error):
-                failed.setdefault(name, (index, error))
+            case Ran(name=name, wrong=True):
+                failed.setdefault(name, (index, step))
                 fixed.pop(name, None)
             case Ran(name=name) if name in failed and changed_at > failed[name][0]:
                 fixed[name] = failed[name][1]
-    return [Broke(name=name, error=error) for name, error in fixed.items()]
+    return list(fixed.values())
 
 
 def pieces(turn: Turn) -> Iterator[Turn]:
@@ -176,20 +164,17 @@ def _type_by_words(text: str) -> str:
 
 
 def observation(work: Work, title: str, body: str, fields: Mapping[str, Any], **extra: str) -> Draft:
-    """Return the draft of an observation, without empty parts; the first files that were changed are its anchors."""
-    turn = work.turn
-    fields = {**fields, "discovery_tokens": turn.tokens}
+    """Return the draft of an observation; the first files that were changed are its anchors."""
+    turn, fields = work.turn, {**fields, "discovery_tokens": work.turn.tokens}
     extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent, **extra}
-    return Draft(
-        kind="observation",
-        title=title,
-        body=body,
-        fields={name: value for name, value in fields.items() if value},
-        source="observed",
-        anchors=tuple(fields["files_modified"][:MOST_ANCHORS]),
-        extra={name: value for name, value in extra.items() if value},
-        at=turn.ended,
-    )
+    draft = observed("observation", title, body, fields, extra, turn.ended)
+    return replace(draft, anchors=tuple(fields["files_modified"][:MOST_ANCHORS]))
+
+
+def observed(kind: str, title: str, body: str, fields: Mapping[str, Any], extra: Mapping[str, Any], at: str) -> Draft:
+    """Return the draft of something that hooks saw, without empty parts."""
+    fields, extra = ({name: value for name, value in part.items() if value} for part in (fields, extra))
+    return Draft(kind=kind, title=title, body=body, fields=fields, source="observed", extra=extra, at=at)
 
 
 def _draft(work: Work) -> Draft:
@@ -225,15 +210,12 @@ def facts_of(work: Work) -> list[str]:
     for path in dict.fromkeys(change.path for change in work.changes):
         edits = [change for change in work.changes if change.path == path]
         before, after = (
-            dict.fromkeys(name for groups in _SAYS["named"].findall("\n".join(texts)) for name in groups if name)
+            dict.fromkeys(filter(None, chain(*_SAYS["named"].findall("\n".join(texts)))))
             for texts in ([change.before for change in edits], [change.after for change in edits])
         )
-        named = {"adds": after.keys() - before.keys(), "removes": before.keys() - after.keys()}
-        lists = (
-            f"{how} {joined([f'`{name}`' for name in (*after, *before) if name in names], 4)}" * bool(names)
-            for how, names in named.items()
-        )
-        details = filled(*lists)
+        pairs = {"adds": (after, before), "removes": (before, after)}
+        named = {how: [f"`{name}`" for name in own if name not in other] for how, (own, other) in pairs.items()}
+        details = [f"{how} {joined(names, 4)}" for how, names in named.items() if names]
         did = _DID[edits[-1].how if edits[-1].how == "delete" else edits[0].how]
         facts.append(f"{did} {path}" + f" ({'; '.join(details)})" * bool(details))
     for task in work.delegated:
@@ -288,11 +270,6 @@ def claims_of(turn: Turn) -> list[Signal]:
     return [signal for signal in standing if signal.kind != "finding" or signal in kept]
 
 
-def takes_back(turn: Turn, text: str = "") -> bool:
-    """True if the agent says that what it said before was wrong; with a text, in a sentence that shares words with it."""
-    return any(not text or words(sentence.text) & words(text) for sentence in _refuted(turn))
-
-
 def _refuted(turn: Turn) -> list[Sentence]:
     return [sentence for sentence in turn.reader.message(turn.said) if sentence.share("refuted") >= TAKEN_BACK]
 
@@ -307,13 +284,15 @@ def is_proven(turn: Turn, before: Turn | None = None) -> bool:
     return bool(fixed or work.commits) and not work.broken
 
 
-def standing_of(claim: str, turn: Turn, after: Turn) -> Literal["confirmed", "open", "refuted"]:
-    """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open."""
-    match after.objects:
-        case "no":
-            return "refuted"
-        case "doubt":
-            return "open"
+def standing_of(claim: str, turn: Turn, after: Turn, about: str = "") -> Literal["confirmed", "open", "refuted"]:
+    """Return what the next turn makes of a turn's claim: refuted by an objection, confirmed by agreement or evidence, else open.
+
+    It is refuted too if the agent takes back what it said, with `about` in a sentence that shares words with that.
+    """
+    if any(not about or words(sentence.text) & words(about) for sentence in _refuted(after)):
+        return "refuted"
+    if after.objects:
+        return "refuted" if after.objects == "no" else "open"
     agrees = _AGREES.match(after.prompt) or (is_proven(after, turn) and words(claim) & words(after.said))
     return "confirmed" if agrees else "open"
 

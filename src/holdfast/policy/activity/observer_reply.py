@@ -14,7 +14,7 @@ from holdfast.model.observer import Mode, Question
 from holdfast.model.record import Draft
 from holdfast.model.text import filled, shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.observe import MOST_FILES, Work, observation
+from holdfast.policy.activity.observe import MOST_FILES, Work, observation, observed
 from holdfast.policy.activity.tools import role_of
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.language.reading import BULLET
@@ -164,15 +164,9 @@ def summary_draft(reply: ParsedReply, activity: Sequence[HookEvent], by: str) ->
     first, last = activity[0], activity[-1]
     title = reply.summary.get("request") or reply.summary.get("completed") or next(iter(reply.summary.values()))
     extra = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
-    return Draft(
-        kind="summary",
-        title=shorten(title, LONGEST_TITLE),
-        body=reply.summary.get("completed") or title,
-        fields=dict(reply.summary),
-        source="observed",
-        extra={**extra, "until": last.id, "observer": by},
-        at=last.at,
-    )
+    extra |= {"until": last.id, "observer": by}
+    body = reply.summary.get("completed") or title
+    return observed("summary", shorten(title, LONGEST_TITLE), body, reply.summary, extra, last.at)
 
 
 def _observation(body: str, about: str, mode: Mode) -> dict[str, Any]:

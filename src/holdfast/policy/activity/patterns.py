@@ -5,20 +5,14 @@ flags in another order or spelling, other options between, behind a wrapper, in 
 Hooks import this module: patterns are compiled to plain lists, which a prepared file holds.
 """
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import Any, lazy
 from holdfast.policy.activity import shell
 from holdfast.policy.activity.shell import Call, parse, program_of
-
-MYPY = False
-if MYPY:
-    from collections.abc import Iterable, Iterator, Sequence  # noqa: TC003
-    from typing import Any
 
 ANY_SQL = "sql"  # in a pattern: every client of a database
 UNLESS = " unless "
@@ -100,11 +94,9 @@ def _stages(text: str, *, outermost: bool = False) -> list[list[Any]]:
     text = text.strip()
     if text.startswith("-"):
         return [["", "", [word for word in text.split() if word.startswith("-")], [], ""]]
-    stages: list[list[Any]] = []
-    for calls in _parsed(text)[-1:]:  # of `cd app && make deploy`, the last is what matters
-        views = [(call.views[0 if outermost else -1], call.input) for call in calls if call.views]
-        stages += [_stage(view, given, outermost=outermost) for view, given in views]
-    return stages
+    calls = (_parsed(text) or [[]])[-1]  # of `cd app && make deploy`, the last is what matters
+    views = [(call.views[0 if outermost else -1], call.input) for call in calls if call.views]
+    return [_stage(view, given, outermost=outermost) for view, given in views]
 
 
 def _parsed(text: str) -> list[list[Call]]:
@@ -116,10 +108,9 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     """Return [program, subcommand, flags, targets, phrase] of one call of a pattern."""
     found = anatomy(view)
     words = [word for word, _ in found.operands]
-    named = {flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION}
-    flags = sorted(flag for flag in named if not _PLACEHOLDER.search(flag)) or sorted(
-        flag for flag in found.flags if "=" not in flag
-    )
+    wanted = [flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION]
+    named = [flag for flag in wanted if not _PLACEHOLDER.search(flag)]
+    flags = sorted(named or [flag for flag in found.flags if "=" not in flag])
     if found.program in shell.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
@@ -175,23 +166,16 @@ def _sql(view: tuple[str, ...], given: str) -> str:
 
 
 def _same_program(program: str, word: str) -> bool:
-    if program == ANY_SQL:
-        return program_of(word) in shell.SQL_CLIENTS
-    name = program_of(word)
-    if program in shell.SHELLS:
-        return name in shell.SHELLS
     if "/" in program:
-        path = word.removeprefix("./")
-        return path == program.removeprefix("./") or path.endswith(f"/{program.removeprefix('./')}")
-    return name == program
+        return f"/{word.removeprefix('./')}".endswith(f"/{program.removeprefix('./')}")
+    alike = shell.SQL_CLIENTS if program == ANY_SQL else shell.SHELLS if program in shell.SHELLS else (program,)
+    return program_of(word) in alike
 
 
 def _same_target(target: str, word: str) -> bool:
     first, second = _plain(target), _plain(word)
-    if first == second:
-        return True
-    if "*" not in first or "$" in first:
-        return False
+    if first == second or "*" not in first or "$" in first:
+        return first == second
     from fnmatch import fnmatchcase  # noqa: PLC0415  few commands need it
 
     return fnmatchcase(second, first)

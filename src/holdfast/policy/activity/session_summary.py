@@ -9,7 +9,7 @@ from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity import observe
-from holdfast.policy.activity.observe import Work, title_of, type_of
+from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language import headlines
@@ -18,7 +18,7 @@ from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
-MOST_FILES, MOST_LINES, LINE = 30, 12, 300
+MOST_LINES, LINE = 12, 300
 STATE = 600  # characters of the last answer: its beginning and its end
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
@@ -59,18 +59,11 @@ def summary(
     worked_on = [title_of(work) for work in pieces[:1]]
     title, *_ = (*recap["asked"][:1], *completed, *recap["investigated"], *worked_on, "Work without a request")
     done = f"Done: {'; '.join(completed[:5])}." if completed else "Nothing was finished."
+    body = f"{title}{'' if title.endswith(('?', '？')) else '.'} {done}"
     extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
     extra |= {"until": last.id, "at": last.at, "interrupted": bool(main) and not main[-1].done}
     extra |= {"branch": next((event.branch for event in reversed(activity) if event.branch), "")}
-    return Draft(
-        kind="summary",
-        title=headlines.one_line(title, 120),
-        body=f"{title}{'' if title.endswith(('?', '？')) else '.'} {done}",
-        fields={name: value for name, value in fields.items() if value},
-        source="observed",
-        extra={name: value for name, value in extra.items() if value},
-        at=last.at,
-    )
+    return observe.observed("summary", headlines.one_line(title, 120), body, fields, extra, last.at)
 
 
 def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader | None = None) -> str:
@@ -78,24 +71,22 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
     every = turns(activity, reader)
     recap = _recap(every, observe.works(every))
     known = " ".join(recap["asked"]).lower()
-    besides = {  # what is no request of its own, limits first
-        name: sorted(
-            (sentence for sentence in recap[name] if sentence.lower().rstrip(".!") not in known),
-            key=lambda sentence: not headlines.is_limit(sentence),
-        )
-        for name in ("conditions", "pasted")
-    }
+    # What is no request of its own, limits first.
+    apart = (
+        [line for line in recap[name] if line.lower().rstrip(".!") not in known] for name in ("conditions", "pasted")
+    )
+    conditions, pasted = (sorted(lines, key=lambda line: not headlines.is_limit(line)) for lines in apart)
     files = {name: [headlines.joined(recap[name], 12)] * bool(recap[name]) for name in ("modified", "read")}
     sections = (
         ("Asked", recap["asked"][::-1]),
-        (SAID, besides["conditions"]),
+        (SAID, conditions),
         ("Still broken", recap["broken"]),
         ("State", recap["state"]),
         ("Next", recap["next_steps"]),
         ("Open questions", recap["questions"]),
         ("Done", recap["completed"][::-1]),
         ("Learned", recap["learned"]),
-        ("In prompts, perhaps pasted", besides["pasted"]),
+        ("In prompts, perhaps pasted", pasted),
         ("Files in play", files["modified"]),
         ("Files read", files["read"]),
         ("Looked into", recap["investigated"]),
@@ -122,9 +113,8 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
     last = next(worked, None)
     found_signals = list(_statements(every))
-    refused = {  # the start of each turn that the next one objects to, and that one
-        turn.began: after for turn, after in pairwise(main) if after.objects == "no"
-    }
+    # The start of each turn that the next one objects to, and that one.
+    refused = {turn.began: after for turn, after in pairwise(main) if after.objects == "no"}
     redone = [work for work in pieces if work.changes and work.turn.began not in refused and not work.broken]
     objections = [  # without those that the next turn answered with a change, or a later one in the same files
         f"The user objected to “{title_of(work)}”: {headlines.one_line(after.prompt, 160)}"
@@ -174,9 +164,7 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
     for turn, after in zip_longest(all_turns, all_turns[1:]):
         yield from marked(turn.certain)
         for claim in observe.claims_of(turn):
-            standing = "open"
-            if after and after.prompt:
-                standing = "refuted" if observe.takes_back(after) else observe.standing_of(claim.text, turn, after)
+            standing = observe.standing_of(claim.text, turn, after) if after and after.prompt else "open"
             if standing == "confirmed" or (standing == "open" and (claim.how != "wording" or observe.is_proven(turn))):
                 yield claim
 

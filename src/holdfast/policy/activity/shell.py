@@ -3,16 +3,11 @@
 Hooks import this at a command that may need a warning, so it imports only `re` and tables. Text that no shell accepts is read as far as it goes.
 """
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
+from collections.abc import Container
 
 from holdfast.model.patterns import tables
-
-MYPY = False
-if MYPY:
-    from collections.abc import Container  # noqa: TC003
 
 # What is known about programs: other names, flags with two spellings, options with values, wrappers.
 _TABLES = tables(__file__)
@@ -70,7 +65,7 @@ _KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do
 
 def parse(text: str) -> list[list[Call]]:
     """Return the pipelines of a command, in the order in which they stand; each is a list of calls."""
-    reader = _Reader(text)
+    reader = _Reader(text, 0, "", {})
     reader.read_list("")
     return reader.pipelines
 
@@ -94,11 +89,8 @@ _Raw = namedtuple("_Raw", ("words", "input", "writes"))  # noqa: PYI024
 class _Reader:
     """Reads one text; commands inside it are read by itself (substitutions) or by another reader (strings given to a shell)."""
 
-    def __init__(
-        self, text: str, depth: int = 0, folder: str = "", variables: dict[str, list[str]] | None = None
-    ) -> None:
-        self.text, self.place, self.depth, self.folder = text, 0, depth, folder
-        self.variables = {} if variables is None else variables
+    def __init__(self, text: str, depth: int, folder: str, variables: dict[str, list[str]]) -> None:
+        self.text, self.place, self.depth, self.folder, self.variables = text, 0, depth, folder, variables
         self.pipelines: list[list[Call]] = []
         self.exported: list[str] = []
         self.after_documents = 0  # where the text continues after the here documents of this line
@@ -261,8 +253,7 @@ class _Reader:
                 printed = given
             if program in (*SHELLS, "ssh") and given and not inner:
                 inner = [given]
-            for view in views:
-                env += [word for word in view[1:3] if view[0] == "env" and _ASSIGNED.match(word)]
+            env += [word for view in views if view[0] == "env" for word in view[1:3] if _ASSIGNED.match(word)]
             calls.append(Call(tuple(views), given, tuple(raw.writes), self.folder, (*self.exported, *env)))
             scripts += inner
         self.pipelines += [calls] if calls else []

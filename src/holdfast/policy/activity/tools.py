@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, Literal, cast
 
 from holdfast.model.foreign_json import json_or_none
@@ -42,11 +43,9 @@ def is_ours(tool: str, client: str = "") -> bool:
 
 def path_arguments(arguments: Mapping[str, Any]) -> list[str]:
     """Return the paths among a tool's arguments."""
-    paths = [arguments.get(name) for name in _PATHS]
-    for name in _PATH_LISTS:
-        listed = _decoded(arguments.get(name))
-        paths += listed if isinstance(listed, list) else []
-    return [path for path in dict.fromkeys(texts_of(paths)) if is_path(path)]
+    lists = (texts_of(_decoded(arguments.get(name))) for name in _PATH_LISTS)
+    paths = chain(texts_of([arguments.get(name) for name in _PATHS]), *lists)
+    return [path for path in dict.fromkeys(paths) if is_path(path)]
 
 
 def is_path(text: str) -> bool:

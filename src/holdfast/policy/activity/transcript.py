@@ -21,7 +21,7 @@ def messages_in(text: str, form: str) -> list[str]:
     if form != "json":
         return [text] if text.strip() else []
     messages: list[str] = []
-    for entry in (entry for entry in _entries(text) if isinstance(entry, dict)):
+    for entry in _entries(text):
         message = entry.get("message", entry)
         inner = message if isinstance(message, dict) else {"content": message}
         role = str(entry.get("type") or inner.get("role") or "")
@@ -33,7 +33,7 @@ def turn_messages(text: str, until: str) -> list[str]:
     """Return what the assistant itself wrote since the user's last prompt before an instant, in order."""
     messages: list[str] = []
     for entry in _entries(text):
-        if not isinstance(entry, dict) or any(entry.get(name) for name in _ASIDE):
+        if any(entry.get(name) for name in _ASIDE):
             continue
         if str(entry.get("timestamp") or "") > until:
             break
@@ -57,15 +57,12 @@ def chunks(turns: list[str]) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _entries(text: str) -> Iterator[Any]:
+def _entries(text: str) -> list[dict[str, Any]]:
+    """Return the objects of a transcript: those of a list, a single one, or one a line."""
     whole = json_or_none(text)
-    inner = whole.get("messages") if isinstance(whole, dict) else whole
-    if isinstance(inner, list):
-        yield from inner
-    elif isinstance(whole, dict):
-        yield whole
-    else:
-        yield from map(json_or_none, text.splitlines())
+    inner, lines = whole.get("messages") if isinstance(whole, dict) else whole, map(json_or_none, text.splitlines())
+    entries = inner if isinstance(inner, list) else [whole] if isinstance(whole, dict) else lines
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def _texts(content: Any) -> Iterator[str]:

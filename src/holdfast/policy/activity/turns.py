@@ -66,6 +66,11 @@ class Ran(Step):
     is_check: bool
     error: str = ""
 
+    @property
+    def still(self) -> str:
+        """The report that it still fails."""
+        return f"{self.name} still fails" + f": {self.error}" * bool(self.error)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed(Step):

@@ -11,7 +11,6 @@ from holdfast.model.patterns import patterns_of
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.model.text import shorten
-from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.
 SAME, RELATED = 0.75, 0.40
@@ -141,11 +140,6 @@ def admit(
     return Admitted(related=related)
 
 
-def secret_names(text: str) -> tuple[str, ...]:
-    """Return the kinds of credentials in a text, once each."""
-    return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
-
-
 def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> tuple[str, ...]:
     """Return the wordings of a draft, or of its full text, that will soon be untrue; none for kinds about a moment."""
     names = () if draft.kind in MOMENTARY else ("transient", "today") if strict else ("transient",)
@@ -156,11 +150,8 @@ def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return `projects:<name>` scopes whose name the text mentions but the draft does not have."""
     names = {scope: scope.split(":")[1] for scope in known if scope.startswith("projects:")}
-    named = (
-        scope
-        for scope, name in names.items()
-        if len(name) >= 3 and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE)
-    )
+    patterns = {scope: rf"(?<![\w-]){re.escape(name)}(?![\w-])" for scope, name in names.items() if len(name) >= 3}
+    named = [scope for scope, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
     return tuple(one for one in named if not any(within(own, f"projects:{names[one]}") for own in draft.scopes))[:5]
 
 

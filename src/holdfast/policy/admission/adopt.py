@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -62,8 +62,8 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     labelled["extra"] = {**labelled["extra"], **more}
     serialized = serialized if clean is data else _serialized(clean)
     digest = blake2b(serialized.encode(), digest_size=12).hexdigest()
-    masking = clean is not data
-    return _parts(Fitted(key=foreign.key, data=labelled, hash=digest, asides=tuple(asides), masked=masking))
+    whole = Fitted(key=foreign.key, data=labelled, hash=digest, asides=tuple(asides), masked=clean is not data)
+    return _parts(whole)
 
 
 def _serialized(data: Mapping[str, Any]) -> str:
@@ -108,19 +108,28 @@ def _parts(whole: Fitted) -> tuple[Fitted, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """One record to create: its foreign memory, its id and project here, and the current time."""
+    """One record to create: its foreign memory, its project here, and the current time."""
 
     system: str
     foreign: Foreign
     part: Fitted
-    about: str
     project: str
     now: str
 
     @property
     def name(self) -> str:
-        """The name its ids are derived from."""
-        return named(self.system, self.foreign, self.project, self.part.key)
+        """The unique name its ids are derived from; without a stable time it includes the project."""
+        return "\n".join((self.system, *(() if self.foreign.dated else (self.project,)), self.part.key))
+
+    @property
+    def about(self) -> str:
+        """The stable id of the record."""
+        return named_id(self.name, self.foreign.draft.at if self.foreign.dated else "")
+
+    @property
+    def credit(self) -> str:
+        """The stable id of the event that credits another record with it."""
+        return named_id(f"{self.name}\ncredit", self.foreign.draft.at if self.foreign.dated else "")
 
     @property
     def imported(self) -> dict[str, Any]:
@@ -131,21 +140,13 @@ class Adoption:
         origin |= {"aliases": list(self.foreign.aliases)} if self.foreign.aliases else {}
         return origin | ({"before": before} if before else {})
 
-    def event(self, verb: Verb, data: Mapping[str, Any], *, what: str = "", at: str = "", after: str = "") -> Event:
-        """Return an event about it with a stable id, so that importing it again changes nothing."""
-        known = at or self.foreign.updated_at or self.foreign.draft.at
-        event_id = named_id(f"{self.name}\n{what or verb}", known if self.foreign.dated else "", after or self.about)
-        return Event(id=event_id, about=self.about, verb=verb, at=known or self.now, by=self.foreign.by, data=data)
-
-
-def named(system: str, foreign: Foreign, project: str, key: str) -> str:
-    """Return the unique name of a foreign memory; one without a stable time includes its project."""
-    return f"{system}\n{key}" if foreign.dated else f"{system}\n{project}\n{key}"
-
-
-def id_of(system: str, foreign: Foreign, project: str, key: str) -> str:
-    """Return the stable id of a foreign memory here."""
-    return named_id(named(system, foreign, project, key), foreign.draft.at if foreign.dated else "")
+    def event(
+        self, verb: Verb, data: Mapping[str, Any], *, about: str = "", what: str = "", at: str = "", after: str = ""
+    ) -> Event:
+        """Return an event, about it or another record, with a stable id, so that importing it again changes nothing."""
+        about, known = about or self.about, at or self.foreign.updated_at or self.foreign.draft.at
+        event_id = named_id(f"{self.name}\n{what or verb}", known if self.foreign.dated else "", after or about)
+        return Event(id=event_id, about=about, verb=verb, at=known or self.now, by=self.foreign.by, data=data)
 
 
 def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
@@ -180,10 +181,9 @@ def change_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> 
             before |= event.data
     data = _data(adoption)
     empty: dict[str, Any] = {"fields": {}, "extra": {}, "title": "", "body": ""}  # of others: []
-    names = [name for name in (*data, *before) if data.get(name) != before.get(name)]
+    apart = ("project", "source", "origin", "pending")
+    names = [name for name in (*data, *before) if name not in apart and data.get(name) != before.get(name)]
     changed = {name: data.get(name, empty.get(name, [])) for name in names}
-    for name in ("project", "source", "origin", "pending"):
-        changed.pop(name, None)
     changed["extra"] = {**record.extra, **data["extra"]}
     at = max(adoption.foreign.updated_at or adoption.now, record.updated_at)
     return [replace(adoption.event("revised", changed, what=adoption.part.hash, after=record.head), at=at)]
@@ -213,7 +213,7 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
     coded = {name: value for name, value in data["fields"].items() if name in CODED}
     said = {"outcome": CREDITED, **adoption.imported, **details, **({"fields": coded} if coded else {})}
     at = foreign.draft.at or adoption.now
-    used = Event(id=credit_id(adoption), about=other.id, verb="used", at=at, by=foreign.by, data=said)
+    used = Event(id=adoption.credit, about=other.id, verb="used", at=at, by=foreign.by, data=said)
     # The record shows of it: new labels, and where else it is known.
     labels = {name: [*dict.fromkeys((*getattr(other, name), *data[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
     shown: dict[str, Any] = {name: merged for name, merged in labels.items() if merged != list(getattr(other, name))}
@@ -225,7 +225,7 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
     if not shown:
         return [used]
     at = max(other.updated_at, foreign.updated_at, foreign.draft.at)
-    return [used, replace(adoption, about=other.id).event("revised", shown, what="credit", at=at, after=other.head)]
+    return [used, adoption.event("revised", shown, about=other.id, what="credit", at=at, after=other.head)]
 
 
 def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> Event:
@@ -233,21 +233,15 @@ def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> E
     relation = link.relation if link.relation in RELATIONS else "relates_to"
     data = {"relation": relation, "target": target} | ({"there": link.relation} if relation != link.relation else {})
     what = f"linked {link.relation} {link.key}"
-    return replace(adoption, about=source).event("linked", data, what=what, at=link.at or adoption.foreign.draft.at)
-
-
-def credit_id(adoption: Adoption) -> str:
-    """Return the id of the event that credits another record with a foreign memory."""
-    return named_id(f"{adoption.name}\ncredit", adoption.foreign.draft.at if adoption.foreign.dated else "")
+    return adoption.event("linked", data, about=source, what=what, at=link.at or adoption.foreign.draft.at)
 
 
 def _data(adoption: Adoption) -> dict[str, Any]:
-    origin = adoption.foreign.origin
     data = {
         **adoption.part.data,
         "project": adoption.project,
         "source": "imported",
-        "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
+        "origin": asdict(adoption.foreign.origin),
         "extra": {**adoption.part.data["extra"], "imported": adoption.imported},
     }
     return {name: value for name, value in data.items() if value not in ([], {}, "")}

@@ -3,21 +3,15 @@
 # `words` holds the shapes of credentials and decides what is a secret and what a word, `places` where one is expected;
 # `unwrap` removes colours, escapes and invisible characters first.
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from holdfast.model.foreign_json import texts_in
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import Any, lazy
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.words import JUDGED, RULES, WHOLE, is_name, is_placeholder, is_secret, is_wordy
-
-MYPY = False
-if MYPY:  # importing `typing` would take a third of a hook's time
-    from typing import Any
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
 # As in `unwrap.JOINTS`.

@@ -1,14 +1,10 @@
 """Find places where a secret is expected: after a name, in a table column, in a manifest, in a command's arguments."""
 
-from __future__ import annotations
+import re
+from collections.abc import Generator, Iterator
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.words import COMMANDS, NAMES, is_about, is_name, is_secret, secret_names
-
-MYPY = False
-if MYPY:  # importing `typing` is too slow here
-    import re  # noqa: TC003
-    from collections.abc import Generator, Iterator  # noqa: TC003
 
 _QUOTED = r"(?:\"((?:[^\"\\\n]|\\.){4,4096}+)\"|'((?:[^'\\\n]|\\.){4,4096}+)'|`((?:[^`\\\n]|\\.){4,4096}+)`)"
 # Without quotes a value ends where a new one begins; one with an escape is left to a plainer spelling.

@@ -2,17 +2,12 @@
 # `LAYERS` are the escapes of terminals and formats, `JOINTS` what is between the parts of a broken text, `BLOCKS` the
 # encodings of bytes. A spelling comes with a function that maps a span in it back to the original text.
 
-from __future__ import annotations
-
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.words import is_wordy
-
-MYPY = False
-if MYPY:  # importing `typing` is too slow here
-    import re  # noqa: TC003
 
 MOST_LAYERS = 3  # such as JSON in a URL in HTML; a run of backslashes counts as one
 FARTHEST = 2_000  # characters before and after the joints of a broken text
@@ -89,12 +84,11 @@ BLOCKS = (
 
 def spellings(text: str) -> Iterator[tuple[str, Back]]:
     """Yield the text in plainer and plainer spellings, each with a function that maps its spans back."""
-    backs: list[Back] = []
-    layer, undone = text, -1
+    layer, before, so_far = text, "", None
     for _ in range(MOST_LAYERS):
-        if undone == len(backs):
+        if layer == before:
             return
-        undone = len(backs)
+        before = layer
         for signs, pattern in LAYERS:
             if layer.isascii() and not any(sign in layer for sign in signs):
                 continue
@@ -103,10 +97,10 @@ def spellings(text: str) -> Iterator[tuple[str, Back]]:
                 continue
             if _ESCAPED.search(layer):  # a colour code may be between two words or inside one
                 spaced, back = _replaced(layer, [(span, new if new != TERMINAL else " ") for span, new in meant])
-                yield spaced, _chained((*backs, back))
+                yield spaced, _chained(so_far, back)
             layer, back = _replaced(layer, [(span, new if new != TERMINAL else "") for span, new in meant])
-            backs.append(back)
-            yield layer, _chained(tuple(backs))
+            so_far = _chained(so_far, back)
+            yield layer, so_far
 
 
 def plain(text: str) -> str:
@@ -120,9 +114,9 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
         found = pattern.finditer(text) if any(sign in text for sign in signs) else ()
         joints = [joint.span() for joint in found if pattern.groups or _is_broken(text, *joint.span())]
         while joints:
-            near = 1  # joints that are close to each other are in one piece
-            while near < len(joints) and joints[near][0] - joints[near - 1][1] <= FARTHEST:
-                near += 1
+            # Joints that are close to each other are in one piece.
+            gaps = (place for place in range(1, len(joints)) if joints[place][0] - joints[place - 1][1] > FARTHEST)
+            near = next(gaps, len(joints))
             start, end = max(0, joints[0][0] - FARTHEST), joints[near - 1][1] + FARTHEST
             start = text.rfind("\n", start, joints[0][0]) + 1 or start
             here, joints = joints[:near], joints[near:]
@@ -211,11 +205,5 @@ def _meant(match: re.Match[str]) -> str | None:
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x10000 else None
 
 
-def _chained(backs: tuple[Back, ...]) -> Back:
-
-    def back(start: int, end: int) -> tuple[int, int]:
-        for layer_back in reversed(backs):
-            start, end = layer_back(start, end)
-        return start, end
-
-    return back
+def _chained(outer: Back | None, inner: Back) -> Back:
+    return (lambda start, end: outer(*inner(start, end))) if outer else inner

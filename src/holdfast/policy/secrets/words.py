@@ -1,9 +1,8 @@
 """Judge names and values: which names announce a secret, and which values look random rather than like words or code."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy, tables
@@ -17,11 +16,6 @@ WHOLE = frozenset(name[:-1] for name, _ in _TABLES["shapes"] if name.endswith("!
 COMMANDS = [(names, *row.removeprefix("-").split("\t")) for names, row in _TABLES["commands"]]
 # What names of secrets, and values that are none, look like.
 NAMES = dict(_TABLES["names"])
-
-
-MYPY = False
-if MYPY:
-    from collections.abc import Iterator  # noqa: TC003  importing typing is too slow here
 
 LONGEST_JUDGED = 400  # characters of a value that are examined
 _LONG, _SHORT, _KEYS = (tuple(NAMES[name].split("|")) for name in ("long", "short", "keys"))

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from holdfast.model.patterns import tables
 from holdfast.model.text import counted, filled, shorten
 
-CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
-CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
+CLOSE_TYPES = ("quick", "standard", "autonomous", "retroactive")
 QUICK_MINUTES = 30
 FULL_MINUTES, MICRO_MINUTES, BUSY = 60, 15, 3
 HUMAN_SECONDS = 3.0  # no human reads and answers faster
@@ -26,9 +25,8 @@ class Question(NamedTuple):
     required: bool
 
 
-_REQUIRED = 5  # the first of them
 _ROWS = [(key, *row.split(" | ")) for key, row in tables(__file__)["questions"]]
-QUESTIONS = [Question(key, text, more.split(), n < _REQUIRED) for n, (key, text, more) in enumerate(_ROWS)]
+QUESTIONS = [Question(key.rstrip("*"), text, more.split(), key.endswith("*")) for key, text, more in _ROWS]
 _KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
 SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at", "human_response_at")
@@ -74,12 +72,16 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     """Parse a payload leniently: known spellings and shapes are accepted, unknown keys are listed in `unread`."""
     said, completion = payload.get("closing_reflection", payload.get("reflection")), payload.get("task_completion")
     asked = said if isinstance(said, Mapping) else {"what_worked": said if isinstance(said, str) else ""}
+    unread = (*_mapping(said), *(name for name in payload if name not in _READ))
     # They may be at the top level.
     answers = [(name, _joined(value)) for name, value in (*payload.items(), *asked.items())]
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):
         corrections = completion.get("human_response")
+    threads = (_first(item, "id", "text") for item in _items(payload.get("open_threads", payload.get("threads"))))
+    decided = _items(payload.get("decisions"))
+    decisions = ({**_mapping(item), "title": _first(item, "title", "decision")} for item in decided)
     inner = payload.get("summary")
     source = {"completed": inner if isinstance(inner, str) else "", **payload, **_mapping(inner)}
     return Payload(
@@ -88,16 +90,8 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
         summary={name: text for name in SUMMARY if (text := _joined(source.get(name)))},
         corrections=None if corrections is None else _joined(corrections),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
-        decisions=tuple(
-            {**_mapping(item), "title": title}
-            for item in _items(payload.get("decisions"))
-            if (title := _first(item, "title", "decision"))
-        ),
-        threads=tuple(
-            text
-            for item in _items(payload.get("open_threads", payload.get("threads")))
-            if (text := _first(item, "id", "text"))
-        ),
+        decisions=tuple(decision for decision in decisions if decision["title"]),
+        threads=tuple(filter(None, threads)),
         resolved=tuple(filter(None, map(_text, _items(payload.get("resolved_threads"))))),
         learnings=tuple(item for item in learnings if isinstance(item, Mapping)),
         kept=tuple(item for item in learnings if isinstance(item, str)),
@@ -106,9 +100,7 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
         session=_first(payload, "session_id", "session"),
         issue=_first(payload, "linear_issue", "issue"),
         prose=isinstance(said, str) and len(said.strip()) >= WORTH_KEEPING,
-        unread=tuple(
-            name for name in (*_mapping(said), *(one for one in payload if one not in _READ)) if name not in _KEYS
-        ),
+        unread=tuple(name for name in unread if name not in _KEYS),
     )
 
 

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Literal, get_args
 
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
 from holdfast.model.text import shorten, texts_of
 
-Decision = Literal["APPLYING", "N_A", "REFUTED"]
-DECISIONS: tuple[str, ...] = get_args(Decision)
 SHORTEST, LONGEST = 50, 2_000
 VARIANTS = ("steps", "goal")  # what to do, or what must be true in the end
 WORDING = 160  # characters of each item
 OUTCOME_OF: Mapping[str, str] = {"APPLYING": "applied", "N_A": "acknowledged", "REFUTED": "refuted"}
+DECISIONS = tuple(OUTCOME_OF)
 # Final outcome of a scar -> shortest evidence, in characters.
 REFLECTIONS: Mapping[str, int] = {"OBEYED": 15, "REFUTED": 30}
 # gitmem's words for a use -> ours.

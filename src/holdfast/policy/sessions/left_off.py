@@ -31,11 +31,6 @@ class LeftOff:
     since: tuple[str, ...] = ()
 
     @property
-    def interrupted(self) -> bool:
-        """True if the session stopped in the middle of a turn."""
-        return self.summary.extra.get("interrupted") is True
-
-    @property
     def observed(self) -> bool:
         """True if hooks saw it; else its agent described it when it closed the session."""
         return "trail" in self.summary.extra or not self.summary.id
@@ -63,7 +58,8 @@ def lines_of(left: LeftOff) -> list[tuple[str, list[str]]]:
 def plain(left: LeftOff, budget: int) -> str:
     """Return where work was left off, within a token budget: when, on which branch, whether it was interrupted, and what."""
     branch, worktree = left.branch and f"branch {left.branch}", left.worktree and f"worktree {left.worktree}"
-    facts = filled(left.at[:10], branch, worktree, left.interrupted and "interrupted")
+    interrupted = left.summary.extra.get("interrupted") is True and "interrupted"  # in the middle of a turn
+    facts = filled(left.at[:10], branch, worktree, interrupted)
     return packed(f"Where we left off ({inline(', '.join(facts))}):", lines_of(left), budget)
 
 

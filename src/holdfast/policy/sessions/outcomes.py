@@ -75,9 +75,6 @@ class SessionFeedback:
     def next_turn(self, now: str) -> list[Impression]:
         """Start the next call: return the results that now count as used, and drop older ones."""
         self.turn += 1
-        known = list(self.impressions.values())
-        stale = [impression for impression in known if days_between(impression.at, now) > FORGOTTEN_DAYS]
-        due = [impression for impression in known if impression not in stale and self.turn - impression.turn >= TURNS]
-        for impression in (*stale, *due):
-            self.impressions.pop(impression.id, None)
-        return due
+        fresh = [shown for shown in self.impressions.values() if days_between(shown.at, now) <= FORGOTTEN_DAYS]
+        self.impressions = {shown.id: shown for shown in fresh if self.turn - shown.turn < TURNS}
+        return [shown for shown in fresh if shown.id not in self.impressions]

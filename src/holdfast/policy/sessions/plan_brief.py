@@ -1,5 +1,6 @@
 """Write a brief for a plan or a sub-agent within an exact token budget."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,14 +70,14 @@ def severity_of(record: Record) -> int:
 def _line(record: Record) -> str:
     first = headline(record.body)
     more = "" if record.title.rstrip("…").startswith(first.rstrip("…")) else f" — {shorten(first, LINE)}"
-    return f"- {_label(record)} {shorten(record.title, LINE)}{more} ({short(record.id)}){_verification(record)}"
+    return f"- [{record.graded}] {shorten(record.title, LINE)}{more} ({short(record.id)}){_verification(record)}"
 
 
 def _whole(record: Record) -> str:
     reasons = {name: text for name in ("why", "rationale") if isinstance(text := record.fields.get(name), str)}
     against = record.fields.get("counter_arguments")
     parts = filled(
-        f"## {_label(record)} {record.title}",
+        f"## [{record.graded}] {record.title}",
         record.body != record.title and record.body,
         *(f"{name}: {shorten(text, 300)}" for name, text in reasons.items()),
         isinstance(against, list) and f"against it: {'; '.join(against)}",
@@ -85,11 +86,6 @@ def _whole(record: Record) -> str:
         f"({short(record.id)}, {record.created_at[:10]})",
     )
     return "\n".join(parts)
-
-
-def _label(record: Record) -> str:
-    severity = record.fields.get("severity")
-    return f"[{severity} {record.kind}]" if severity else f"[{record.kind}]"
 
 
 def _verification(record: Record) -> str:
@@ -103,9 +99,7 @@ def clipped(text: str, budget: int) -> str:
     """Return a text cut to a number of tokens at a word's end, including the ellipsis."""
     if tokens_of(text) <= budget:
         return text
-    low, high = 0, len(text)
-    while low < high:  # binary search: characters outside ASCII cost more
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens_of(text[:middle] + "…") <= budget else (low, middle - 1)
-    cut = text[:low]
+    # Binary search: characters outside ASCII cost more.
+    end = bisect_right(range(1, len(text) + 1), budget, key=lambda end: tokens_of(text[:end] + "…"))
+    cut = text[:end]
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip() + "…"

@@ -58,17 +58,6 @@ class Prepared:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What a brief is written for: the project, its size in records, the budget, and the tool that finds more."""
-
-    project: str
-    size: int
-    budget: int
-    finder: str = "recall"
-    state: str = ""
-
-
 def budget_for(records: int, *, fixed: int = 0) -> int:
     """Return how many tokens a brief may take."""
     return fixed or next((tokens for most, tokens, _ in SIZES if records < most), MOST)
@@ -76,8 +65,7 @@ def budget_for(records: int, *, fixed: int = 0) -> int:
 
 def ranked(lines: Sequence[Line]) -> list[Line]:
     """Return lines by standing, the newest first among equals."""
-    newest_first = sorted(lines, key=lambda line: (line.record.created_at, line.record.id), reverse=True)
-    return sorted(newest_first, key=lambda line: -line.standing)
+    return sorted(lines, key=lambda line: (line.standing, line.record.created_at, line.record.id), reverse=True)
 
 
 def collapsed(lines: Sequence[Line]) -> list[Line]:
@@ -96,23 +84,35 @@ def collapsed(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def contradicted_by(newer: Record) -> str:
-    """Return the mark of a record that a newer one contradicts."""
-    return f"contradicted by {short(newer.id)} of {newer.created_at[:10]}"
+def written(lines: Sequence[Line], *, project: str, size: int, budget: int, finder: str, state: str = "") -> Prepared:
+    """Return a brief of ranked lines of a project with so many records, grouped under fixed headings: facts, not instructions.
 
-
-def written(page: Page, lines: Sequence[Line]) -> Prepared:
-    """Return a brief of ranked lines, grouped under fixed headings: fenced facts, not instructions."""
-    longest = next((characters for most, _, characters in SIZES if page.size < most), LONGEST)  # of a record
-    chosen = list[Line]()
+    `finder` is the tool that finds more.
+    """
+    longest = next((characters for most, _, characters in SIZES if size < most), LONGEST)  # of a record
     rows = {line.record.id: _row(line, longest) for line in lines}
-    for line in _in_turn(lines, is_small=page.size < SMALL):
-        more = [*chosen, line]
-        if tokens_of(_text(page, _grouped(more, rows), page.size)) <= page.budget:
-            chosen = more
-    left = page.size - sum(1 + line.alike for line in chosen if line.record.project == page.project)
-    text = _text(page, _grouped(chosen, rows), left)
-    if not (chosen or page.state) or tokens_of(text) > page.budget:
+
+    def text_of(chosen: Sequence[Line], left: int) -> str:
+        # The oldest first among equals, so that a new one changes nothing above it.
+        groups: dict[str, list[str]] = {heading: [] for heading in SECTIONS}
+        for line in sorted(chosen, key=lambda line: (-line.standing, line.record.created_at, line.record.id)):
+            groups[HEADING[line.record.kind]].append(rows[line.record.id])
+        parts = filled(
+            f'<holdfast-brief project="{attribute(project)}">',
+            "Notes from earlier sessions, to be checked where it matters.",
+            state and clipped(inline(state), 120),
+            *(line for heading, group in groups.items() if group for line in (f"{heading}:", *group)),
+            left > 0 and f"Not listed: {counted(left, 'memory')}. Search with {finder}.",
+            "</holdfast-brief>",
+        )
+        return "\n".join(parts)
+
+    chosen = list[Line]()
+    for line in _in_turn(lines, is_small=size < SMALL):
+        if tokens_of(text_of([*chosen, line], size)) <= budget:
+            chosen.append(line)
+    text = text_of(chosen, size - sum(1 + line.alike for line in chosen if line.record.project == project))
+    if not (chosen or state) or tokens_of(text) > budget:
         return Prepared(text="")
     return Prepared(text=text, ids=tuple(line.record.id for line in chosen), tokens=tokens_of(text))
 
@@ -129,26 +129,6 @@ def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
             own = [line for line in high if line.record.id in ids]
         order += [(line.standing - STEP * place, line) for place, line in enumerate(own)]
     return [line for _, line in sorted(order, key=lambda each: -each[0])]
-
-
-def _grouped(chosen: Sequence[Line], rows: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return rows by heading and standing; the oldest first among equals, so that a new one changes nothing above it."""
-    groups: dict[str, list[str]] = {heading: [] for heading in SECTIONS}
-    for line in sorted(chosen, key=lambda line: (-line.standing, line.record.created_at, line.record.id)):
-        groups[HEADING[line.record.kind]].append(rows[line.record.id])
-    return groups
-
-
-def _text(page: Page, groups: Mapping[str, Sequence[str]], left: int) -> str:
-    parts = filled(
-        f'<holdfast-brief project="{attribute(page.project)}">',
-        "Notes from earlier sessions, to be checked where it matters.",
-        page.state and clipped(inline(page.state), 120),
-        *(line for heading, rows in groups.items() if rows for line in (f"{heading}:", *rows)),
-        left > 0 and f"Not listed: {counted(left, 'memory')}. Search with {page.finder}.",
-        "</holdfast-brief>",
-    )
-    return "\n".join(parts)
 
 
 def _row(line: Line, longest: int) -> str:

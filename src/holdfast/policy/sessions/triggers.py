@@ -240,7 +240,7 @@ def _problem(trigger: str) -> str:
 def places_of(record: Record) -> Places:
     """Return where a record is injected: at its own triggers, else where its text and anchors imply."""
     if record.triggers:
-        return _sorted(trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger))
+        return _sorted(record.triggers[:MOST_SET])
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
     return _sorted(inferred(record))
@@ -256,8 +256,6 @@ def warns_at(record: Record) -> str:
 
 def warning_of(record: Record) -> str:
     """Return what an agent reads at the command or file of a scar: one line each for lesson, reason, excuses and remedy."""
-    severity = record.fields.get("severity")
-    kind = inline(f"{severity} {record.kind}" if severity else record.kind)
     title, body = record.title.strip(), record.body.strip()
     start = title.rstrip("….").rstrip()
     # The lesson and the rest of the text, without saying anything twice.
@@ -268,7 +266,7 @@ def warning_of(record: Record) -> str:
     steps = _texts(record, "action_protocol") or _texts(record, "solution_approach")
     reason = " ".join((reason, *(text for text in _texts(record, "why") if text not in record.body))).strip()
     lines = filled(
-        f"Holdfast: {kind} {short(record.id)}: {inline(shorten(lesson, LONGEST_PART))}",
+        f"Holdfast: {inline(record.graded)} {short(record.id)}: {inline(shorten(lesson, LONGEST_PART))}",
         reason and f"Why: {inline(shorten(reason, LONGEST_PART))}",
         excuses and f"You may think: {inline(shorten('; '.join(excuses), LONGEST_PART))}",
         steps and f"Instead: {inline(shorten('; '.join(steps[:MOST_STEPS]), LONGEST_PART))}",
@@ -283,12 +281,12 @@ def inferred(record: Record) -> list[str]:
     advice = _texts(record, "action_protocol", "solution_approach", "self_check", "verify_with")
     named = sites_in(warning, advice=advice)
     cited = [f"path:{path}" for path in (anchor.partition("::")[0] for anchor in record.anchors) if _PATH.match(path)]
-    return list(dict.fromkeys(trigger for trigger in (*named, *cited) if not _problem(trigger)))
+    return [*named, *cited]
 
 
 def _sorted(triggers: Iterable[str]) -> Places:
     found: dict[str, dict[str, None]] = {"command": {}, "path": {}}
-    for trigger in map(str.strip, triggers):
+    for trigger in (trigger.strip() for trigger in triggers if not _problem(trigger)):
         kind, _, rest = trigger.partition(":")
         if kind not in found or not rest.strip():
             kind, rest = "path" if _PATH.match(trigger) and not trigger.startswith("./") else "command", trigger

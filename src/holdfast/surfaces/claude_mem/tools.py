@@ -14,7 +14,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import epoch_ms
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Entry
-from holdfast.model.text import shorten, tokens_of, whole_number
+from holdfast.model.text import shorten, text_or_empty, tokens_of, whole_number
 from holdfast.policy.activity import claude_mem_types as types
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
@@ -38,7 +38,7 @@ TERMS = Terms(
         "facts": types.facts_of,
         "files_modified": types.files_modified,
         "files_read": types.files_read,
-        "narrative": types.narrative_of,
+        "narrative": lambda record: text_or_empty(record.fields.get("narrative")) or record.body,
         "request": lambda record: record.fields.get("request") or record.title,
         "type": types.type_of,
     },

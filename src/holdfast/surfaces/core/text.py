@@ -24,7 +24,7 @@ from holdfast.policy.sessions.evidence import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
-from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, steps_of, unanswered
+from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, line, steps_of, unanswered
 from holdfast.verbs.records.hot import Vitals
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -98,7 +98,7 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record, why = hit.record, ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     facts = filled(
-        *(kind_of(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes),
+        *(record.graded, record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes),
         hit.contradicted_by and f"contradicted by the newer {short(hit.contradicted_by)}",
         hit.branch and f"from branch {hit.branch}, not merged here",
         record.source == "starter" and "starter",

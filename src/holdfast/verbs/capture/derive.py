@@ -244,8 +244,7 @@ def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[
         # Of observations only a finding that no change of the turn backs.
         if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
             continue
-        is_back = observe.takes_back(after, "" if "how" in record.extra else record.title)
-        standing = "refuted" if is_back else observe.standing_of(record.text, turn, after)
+        standing = observe.standing_of(record.text, turn, after, "" if "how" in record.extra else record.title)
         if standing == "refuted" and record.state in ("pending", "active"):
             by = replace(memory.actor, kind="user" if objects else "rule", session=after.session)
             event = memory.event("retired", record.id, data={"reason": why}, after=record.head, by=by)

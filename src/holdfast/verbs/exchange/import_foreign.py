@@ -148,11 +148,8 @@ class _Import:
         home, now, system = self._home(foreign.draft.project), self.memory.clock.now(), self.report.system
         self.report.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
         later = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
-        adoptions = list[adopt.Adoption]()
-        for part in parts:
-            of, about = foreign if part.key == foreign.key else later, adopt.id_of(system, foreign, home, part.key)
-            adoptions.append(adopt.Adoption(system=system, foreign=of, part=part, about=about, project=home, now=now))
-        return adoptions
+        pairs = ((part, foreign if part.key == foreign.key else later) for part in parts)
+        return [adopt.Adoption(system=system, foreign=of, part=part, project=home, now=now) for part, of in pairs]
 
     def _home(self, project: str | None) -> str:
         """Return the project here: as mapped, or the only one that ends in a name of the other system."""
@@ -165,11 +162,11 @@ class _Import:
 
     def _adopt(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
         self.fresh = self.memory.known(adoption.about for adoption in adoptions)
-        new = [adopt.credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
+        new = [adoption.credit for adoption in adoptions if adoption.about not in self.fresh]
         credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
-            credit = credited.get(adopt.credit_id(adoption))
+            credit = credited.get(adoption.credit)
             if record := self.fresh.get(adoption.about):
                 events += self._known(adoption, record, events)
             elif credit and credit.data.get("hash") in (None, adoption.part.hash):

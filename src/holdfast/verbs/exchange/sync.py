@@ -20,9 +20,8 @@ from holdfast.model.ports import RemoteReplica, Replica
 from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
 from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, WriteCounts, parts_of
 from holdfast.model.text import check_keepable, counted, headline, text_or_empty
-from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets.find import find_secrets, mask_secrets
+from holdfast.policy.secrets.find import find_secrets, mask_secrets, secrets_in
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import overwritten
@@ -198,7 +197,7 @@ def _outgoing(
         if not carried and not was_shared and record.state != "erased":  # of an erased one that is unknown
             continue
         contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
-        if carried and sharing.team and (names := secret_names("\n".join(texts_in(contents, keys=False)))):
+        if carried and sharing.team and (names := secrets_in("\n".join(texts_in(contents, keys=False)))):
             why = f"it contains a secret ({', '.join(names)}), so it is not shared"
             withheld.append(Remark(where=record.id, why=why))
             continue

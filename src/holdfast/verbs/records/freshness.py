@@ -80,7 +80,7 @@ def freshness(memory: Memory, records_: Sequence[Record]) -> dict[str, Freshness
     for record in about:
         places = rules.places_of(record) if record.project in here else {}
         seen = memory.checkout.snapshot(places) if places else None
-        verdicts[record.id] = rules.freshness_of(record, seen, now) if seen else rules.unknown(record, now)
+        verdicts[record.id] = rules.freshness_of(record, seen, now)
     return verdicts | _explained(memory, [record for record in about if verdicts[record.id].problems], verdicts)
 
 

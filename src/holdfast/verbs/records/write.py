@@ -202,7 +202,7 @@ def _judge(
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
     texts = {name: getattr(record, name) for name in (*_TEXTS, "scopes")}
-    if scan and (names := secrets_in(texts) or admission.secret_names(text)):
+    if scan and (names := secrets_in(texts) or secrets_in(text)):
         return admission.admit(draft, text, secrets=names)
     waived = waivers or admission.Waivers()
     return admission.admit(

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from holdfast.engine.search.lexical import holding
@@ -11,6 +11,7 @@ from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import filled, tokens_of
@@ -66,18 +67,17 @@ def brief_parts(memory: Memory) -> SessionBrief:
     if policy == "off":
         return SessionBrief(memories=briefs.Prepared(text=""))
     size = memory.store.size((memory.here,))
-    budget, finder = briefs.budget_for(size, fixed=memory.config.brief_budget), preset_of(memory.config.preset).search
-    page = briefs.Page(project=memory.project, size=size, budget=budget, finder=finder)
+    budget = briefs.budget_for(size, fixed=memory.config.brief_budget)
+    project, finder = memory.project, preset_of(memory.config.preset).search
     if policy == "hot":
         hot = [briefs.Line(record=each.record) for each in hot_set(memory)]
-        return SessionBrief(memories=briefs.written(replace(page, size=len(hot)), hot))
+        return SessionBrief(memories=briefs.written(hot, project=project, size=len(hot), budget=budget, finder=finder))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
     state = f"State: {last.body}" if (last := project_state(memory)) else ""
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     kinds = tuple(kind for kind in KINDS if kind not in (*NOTES, *SEPARATE))
     known = records.counted(memory.store, records.Filter(projects=(memory.here,), kinds=kinds))
-    page = replace(page, size=known, budget=budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
     by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
@@ -90,7 +90,10 @@ def brief_parts(memory: Memory) -> SessionBrief:
             for path in filter(None, dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))):
                 citing[str(top / path)].append(record.id)
     cited = {path: (state_of(path), ids) for path, ids in list(citing.items())[:MOST_CITED]}
-    memories = briefs.written(page, _lines(memory, candidates, touched))
+    lines = _lines(memory, candidates, touched)
+    memories = briefs.written(
+        lines, project=project, size=known, budget=budget - share, finder=finder, state=state or moved
+    )
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
         memories = briefs.Prepared(text=text, tokens=tokens_of(text))
@@ -197,4 +200,4 @@ def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str,
         for arrow, other in arrows:
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:
-                yield record_id, briefs.contradicted_by(other)
+                yield record_id, f"contradicted by {short(other.id)} of {other.created_at[:10]}"
