@@ -19,7 +19,7 @@ Params = Mapping[str, Any]
 Rows = Iterable[Params]
 Dialect = Literal["sqlite", "postgres"]
 T = TypeVar("T")
-_NO_PARAMS: Params = {}
+NO_PARAMS: Params = {}
 _TESTS = {
     "ids": "id in (select value from json_each(:ids))",
     "session": "session = :session",
@@ -100,7 +100,8 @@ class Database(Protocol):
         return []
 
     def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
-        """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible."""
+        """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible, as on a server."""
+        raise problem
 
     def close(self) -> None:
         """Close every connection."""
@@ -112,13 +113,13 @@ def as_params(given: Params) -> Params:
     return {name: json.dumps([*item]) if isinstance(item, lists) else item for name, item in given.items()}
 
 
-def value(db: Database, sql: str, params: Params = _NO_PARAMS, default: Any = 0) -> Any:
+def value(db: Database, sql: str, params: Params = NO_PARAMS, default: Any = 0) -> Any:
     """Return the first column of the first row of a select, or the default if it has no rows."""
     rows = db.query(sql, params)
     return rows[0][0] if rows else default
 
 
-def column(db: Database, sql: str, params: Params = _NO_PARAMS) -> list[Any]:
+def column(db: Database, sql: str, params: Params = NO_PARAMS) -> list[Any]:
     """Return the first column of every row of a select."""
     return [row[0] for row in db.query(sql, params)]
 
