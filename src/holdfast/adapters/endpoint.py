@@ -96,13 +96,11 @@ class HttpEmbedder:
         headers = {"authorization": f"Bearer {key}"} if key else {}
         body = {"model": self._config.embedder_model, "input": texts}
         answer = post(self._url, body, headers, seconds=SECONDS, largest=LARGEST_VECTORS)
-        problem = "" if isinstance(answer, dict) else getattr(answer, "said", "it took too long")
         try:
-            rows = sorted(answer["data"], key=lambda row: int(row.get("index", 0))) if isinstance(answer, dict) else []
-            vectors = [row["embedding"] for row in rows]
+            if isinstance(answer, dict):
+                return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row.get("index", 0)))]
+            problem = getattr(answer, "said", "") or "it took too long"
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             problem = str(error)
-        if problem:
-            hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
-            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)
-        return vectors
+        hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
+        raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)
