@@ -321,11 +321,8 @@ def keep_out_of_git(folder: Path) -> None:
     # The lines stand last, where they win over any that came with the repository.
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
     try:
-        known = files.read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
+        known = files.read_regular(ignored, LARGEST_FILE, links=False).decode() if ignored.exists() else ""
         if not known.endswith(block):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
-            handle = os.open(ignored, flags, 0o644)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(known + "\n" * (bool(known) and not known.endswith("\n")) + block)
+            files.write_whole(ignored, known + "\n" * (bool(known) and not known.endswith("\n")) + block, 0o644)
     except (OSError, UnicodeDecodeError):
         return  # a full or read-only disk, a link or a pipe: the store there can still be read
