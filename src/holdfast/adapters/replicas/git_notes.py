@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.adapters.git import DEFAULT_IDENT, NETWORK_SECONDS, WHO, Repository, complaint, one_line
+from holdfast.adapters.git import NETWORK_SECONDS, WHO, Repository, complaint, one_line
 from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
@@ -356,8 +356,8 @@ def move(repository: Repository, moves: list[Move], message: str) -> dict[str, s
     """Update refs, all or none, and return their new commits; None if one of them has changed since it was read."""
     token = f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}/"
     made = {step.name: step.parent for step in moves}
-    ident = repository.attempt("var", "GIT_COMMITTER_IDENT")
-    head = f"committer {ident.rsplit(' ', 2)[0] if ident else DEFAULT_IDENT} now\ndata {len(message)}\n{message}\n"
+    ident = repository.attempt("var", "GIT_COMMITTER_IDENT") or "Holdfast <holdfast@localhost> 0 +0000"
+    head = f"committer {ident.rsplit(' ', 2)[0]} now\ndata {len(message)}\n{message}\n"
     if wanted := [step for step in moves if step.notes or not step.parent]:
         stream = list[str]()
         for place, step in enumerate(wanted):
