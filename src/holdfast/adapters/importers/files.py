@@ -128,12 +128,9 @@ def read_yaml(content: str) -> dict[str, Any]:
         place = f", line {mark.line + 1}" if mark else ""
         raise Invalid(f"Its front matter is not YAML ({message}{place}).") from problem
     check_shape(value)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | None):
         raise Invalid("Its front matter is not a mapping.")
-    mapping: dict[str, Any] = plain(value)
-    return mapping
+    return dict(plain(value or {}))
 
 
 def sections(content: str) -> Iterator[tuple[tuple[str, ...], str, int]]:
@@ -181,13 +178,6 @@ class Tables:
                     self.damage.append(Remark(f"{self.name} {table} {number}", why))
         except (sqlite3.Error, UnicodeDecodeError) as problem:
             self.damage.append(Remark(f"{self.name} {table}", f"the rest of the table cannot be read ({problem})"))
-
-    def by(self, table: str, column: str) -> dict[Any, list[Row]]:
-        """Return the rows of a table by the value of a column."""
-        groups: dict[Any, list[Row]] = {}
-        for row in self.rows(table):
-            groups.setdefault(row.get(column), []).append(row)
-        return groups
 
     def unread(self, read: Collection[str], why: Mapping[str, str]) -> Iterator[Remark]:
         """Yield what could not be read, and a remark for each non-empty table that is left out."""

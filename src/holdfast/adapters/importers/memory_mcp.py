@@ -1,5 +1,6 @@
 """A Memory MCP database: memories with tags and relations both ways; trust, usage, sessions and projects are imported."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -28,11 +29,14 @@ def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
         homes = dict[str, str]()  # the project of each session's memories
-        related = {table: tables.by(table, column) for table, column in _RELATED.items()}
+        related = {table: defaultdict[Any, list[Row]](list) for table in _RELATED}  # the rows about each memory
+        for table, column in _RELATED.items():
+            for row in tables.rows(table):
+                related[table][row.get(column)].append(row)
         for row in tables.rows("memories"):
             homes.setdefault(text(row.get("session_id")), project_of(row.get("project_id")))
-            yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
-        for row in related["mined_patterns"].get(None, []):  # not yet memories; pending here too, from today
+            yield from _memory(row, {table: rows[row["id"]] for table, rows in related.items()})
+        for row in related["mined_patterns"][None]:  # not yet memories; pending here too, from today
             status = text(row.get("status")) or "pending"
             yield CANDIDATES.memory(
                 row,
