@@ -103,8 +103,7 @@ def expire(store: Journal, project: int, *, before: str) -> int:
     """Delete patterns of a project not seen since an instant; return how many."""
     given = {"project": project, "before": before}
     gone = column(store.db, "select id from patterns where project = :project and last_at < :before", given)
-    if gone:
-        forget(store, gone)
+    forget(store, gone)
     return len(gone)
 
 
