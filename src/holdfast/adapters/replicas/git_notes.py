@@ -26,6 +26,7 @@ from holdfast.model.fold import scrub
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.ids import ULID, short
+from holdfast.model.ports import RemoteReplica
 from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 from holdfast.model.text import shorten
 
@@ -57,7 +58,7 @@ Moved = dict[str, tuple[str, str]]  # the old and new commit of each ref that mo
 Planned = tuple[list[Move], str, WriteCounts]  # a message, and what is written
 
 
-class GitNotes:
+class GitNotes(RemoteReplica):
     """The notes of a repository. What was read and written last is stored next to the database, never in the replica."""
 
     name = "notes"
@@ -190,9 +191,6 @@ class GitNotes:
         if set_it:
             self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
         return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
-
-    def close(self) -> None:
-        """Do nothing: git holds all state."""
 
     @cached_property
     def _state(self) -> Path:
