@@ -22,10 +22,10 @@ APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of oth
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
 
-_UNWRITABLE = (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME.")
+# What an error means: our error, and a hint if it has a better one than the error's own.
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
-    sqlite3.SQLITE_FULL: (StoreFull, "Free some space and try again."),
-    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _UNWRITABLE),
+    sqlite3.SQLITE_FULL: (StoreFull, ""),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), (StoreUnwritable, "")),
     **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (errors.StoreBusy, "")),
     sqlite3.SQLITE_CORRUPT: (
         errors.StoreCorrupt,
@@ -314,9 +314,9 @@ def _make_private(path: Path) -> None:
             hint = "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file."
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
     except OSError as problem:
-        is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
+        is_file = isinstance(problem, FileExistsError)
         why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
-        raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
+        raise StoreUnwritable(f"{path.parent} {why}.") from problem
 
 
 @contextmanager
@@ -334,8 +334,7 @@ def translated(path: Path) -> Iterator[None]:
         if found := _MEANING.get(sqlite3.SQLITE_FULL if code in _NO_ROOM else code & 0xFF):
             kind, hint = found
             raise kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint) from problem
-        hint = "Run `holdfast doctor`."
-        raise StoreError(f"The store could not answer ({path}: {problem}).", hint=hint) from problem
+        raise StoreError(f"The store could not answer ({path}: {problem}).") from problem
 
 
 def _is_busy(problem: sqlite3.Error) -> bool:
