@@ -237,7 +237,7 @@ def _read(path: Path) -> dict[str, Any]:
         import tomllib  # takes five milliseconds: only if there is a file
 
         return tomllib.loads(text)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
@@ -246,10 +246,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _repository_settings(folder: Path) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Return a repository's file, what it sets as far as it may, and a warning about the rest."""
-    nearest = _nearest(folder)
-    file = nearest / "config.toml" if nearest else None
-    if file is None or not file.exists():
-        return "", {}, ()
+    file = (_nearest(folder) or folder / files.FOLDER) / "config.toml"
     try:
         written = _read(file)
     except InvalidConfig as problem:
