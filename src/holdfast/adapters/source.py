@@ -273,8 +273,7 @@ def _definitions(extension: str, text: str, name: str) -> Iterator[Span]:
     root = _parser(extension).parse(raw).root_node
     names = name.split(".")
     # Methods may be outside of their type, as in Go: then the last name alone is searched.
-    nodes = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
-    for node in nodes:
+    for node in list(_named(root, names, raw)) or list(_named(root, names[-1:], raw)):
         outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
         yield Span(outer.start_point[0] + 1, outer.end_point[0] + 1)
 

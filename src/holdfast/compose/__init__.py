@@ -56,8 +56,7 @@ def open_memory(
     actor, clock = Actor(kind=kind, name=config.agent or _user(folder), session=config.session), Clock()
     if last := store.last_id():
         clock.observe(last)
-    named = config.project if settings.named else ""
-    checkout = checkout_of(folder, name=named, known=home / "checkouts.json")
+    checkout = checkout_of(folder, name=config.project if settings.named else "", known=home / "checkouts.json")
     memory = Memory(
         store=store,
         config=config,

@@ -164,9 +164,8 @@ class _Folder:
         yield from self._open_threads(row.get("open_threads"), where)
         left = {"retrospective": _reflection(row.get("closing_reflection"), session, title)}
         if title not in _UNTITLED or decided or rapport:
-            lines = filled(
-                title or "Session", *(f"Decided: {made}" for made in decided), rapport and f"Rapport: {rapport}"
-            )
+            decisions = [f"Decided: {made}" for made in decided]
+            lines = filled(title or "Session", *decisions, rapport and f"Rapport: {rapport}")
             left["summary"] = (f"summary:{session}", {"kind": "summary", "title": title, "body": "\n".join(lines)})
         for key, parts in filter(None, left.values()):
             yield Foreign(key=key, draft=Draft(**parts, project=project, at=at), where=where, by=by, dated=bool(at))

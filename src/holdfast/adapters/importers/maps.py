@@ -57,7 +57,6 @@ class Map:
         named |= {OURS} if ours else set()
         at = known.pop("at") if "at" in known else first_time(row, *self.at)
         read = {name: _READ[how](row.get(theirs)) for name, (theirs, how) in self.fields.items()}
-        left = rest(row, named - {""}, {*self.at, self.updated_at, self.retired_at})
         parts = {
             "kind": self.kind,
             "title": cells[self.title],
@@ -66,7 +65,7 @@ class Map:
             **{name: texts(ours[name]) for name in _LABELS if name in ours},
             **{name: ours[name] for name, fits in _VALID.items() if text(ours.get(name)) in fits},
             "fields": read | known.get("fields", {}) | mapping(ours.get("fields")),
-            "extra": left | known.get("extra", {}),
+            "extra": rest(row, named - {""}, {*self.at, self.updated_at, self.retired_at}) | known.get("extra", {}),
         }
         words = (cells[name] for name in (self.title, *self.body[:1]) if name)
         about = {
