@@ -131,8 +131,7 @@ def as_dict(row: Row, kind: type) -> dict[str, Any]:
 
 def chosen(given: Params) -> str:
     """Return the conditions of those parameters that have a value, for columns of their name; `since` is about `at`."""
-    tests = (test for name, test in _TESTS.items() if given.get(name) not in (None, ""))
-    return " and ".join(["1 = 1", *tests])
+    return " and ".join(["1 = 1", *(test for name, test in _TESTS.items() if given.get(name) not in (None, ""))])
 
 
 def insert(
@@ -153,10 +152,9 @@ def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str, ad
     changed = {name: f"excluded.{name}" for name in names if name not in replacing.split(", ")}
     changed |= {name: f"{table}.{name} + excluded.{name}" for name in adding.split()}
     if latest:
-        changed[latest] = (
-            f"case when excluded.{latest} > {table}.{latest} then excluded.{latest} else {table}.{latest} end"
-        )
-    sets = ", ".join(f"{name} = {new}" for name, new in changed.items())
+        new, old = f"excluded.{latest}", f"{table}.{latest}"
+        changed[latest] = f"case when {new} > {old} then {new} else {old} end"
+    sets = ", ".join(f"{name} = {value}" for name, value in changed.items())
     return f"{sql} on conflict ({replacing}) do update set {sets}" if replacing else sql
 
 
@@ -165,11 +163,9 @@ def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | 
     # A column `place`, the position in `each`, is added after the others.
     if not each:
         return []
-    given = dict(shared or {}) | {
-        f"{name}{place}": value for place, one in enumerate(each) for name, value in one.items()
-    }
+    own = {f"{name}{place}": value for place, one in enumerate(each) for name, value in one.items()}
     found: list[list[Row]] = [[] for _ in each]
-    for row in db.query(_united(sql, tuple(each[0]), len(each)), given):
+    for row in db.query(_united(sql, tuple(each[0]), len(each)), {**(shared or {}), **own}):
         found[row["place"]].append(row)
     return found
 
@@ -177,10 +173,9 @@ def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | 
 @lru_cache(maxsize=128)
 def _united(sql: str, names: tuple[str, ...], times: int) -> str:
     own = re.compile(rf":({'|'.join(names)})\b")
-    asked = [own.sub(rf":\g<1>{place}", sql) for place in range(times)]
-    return "\nunion all\n".join(
-        f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked)
-    )
+    asked = (own.sub(rf":\g<1>{place}", sql) for place in range(times))
+    selects = (f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked))
+    return "\nunion all\n".join(selects)
 
 
 class Queries(dict[str, str]):

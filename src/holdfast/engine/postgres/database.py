@@ -81,8 +81,7 @@ def statement(sql: str) -> bytes:
 
 def schema(sql: str) -> str:
     """Return the statements of a schema with PostgreSQL's types."""
-    typed = _TYPE.sub(lambda match: _TYPES[match[0]], sql)
-    return _TEXT.sub(r'text collate "C" \1', typed)
+    return _TEXT.sub(r'text collate "C" \1', _TYPE.sub(lambda match: _TYPES[match[0]], sql))
 
 
 class Session(psycopg.Connection[Any]):

@@ -73,8 +73,7 @@ def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     """Count a pattern found in an output; False if the same wording was already counted in this session."""
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
     session = output.session or output.at[:10]  # output without a session counts as one session a day
-    given = {"pattern": pattern.id, "session": session, "wording": wording}
-    if not store.db.execute(_SQL["sight"], given):
+    if not store.db.execute(_SQL["sight"], {"pattern": pattern.id, "session": session, "wording": wording}):
         return False
     seen = {name: getattr(pattern, name) for name in ("id", "key", "kind", "body", "confidence")}
     store.db.execute(_SQL["see"], {**seen, "project": output.project, "at": output.at})
