@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
-from holdfast.adapters.source import GONE, UNKNOWN, File, Unreadable, defined, look
+from holdfast.adapters.source import GONE, UNKNOWN, File, defined, look
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
@@ -124,9 +124,9 @@ class GitCheckout(Checkout):
 
     def _first_commit(self) -> str:
         """Return the first commit; "" without one, in a shallow clone, and if git takes too long."""
-        asked = ("rev-list", "--max-parents=0", "HEAD")
-        commits = self._ask(*asked, seconds=QUICK_SECONDS).splitlines() if self._facts else []
-        return commits[-1] if commits and not (self._facts and (self._facts[1] / "shallow").exists()) else ""
+        if not self._facts or (self._facts[1] / "shallow").exists():
+            return ""
+        return self._ask("rev-list", "--max-parents=0", "HEAD", seconds=QUICK_SECONDS).rpartition("\n")[2]
 
     def origin(self) -> Origin:
         if not self._facts:
@@ -210,10 +210,8 @@ class GitCheckout(Checkout):
         return {blob: look(place, {place.path: raw}.get) for blob, raw in objects(batch or b"").items()}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        commits = sorted({commit for commit in since if re.fullmatch(r"[0-9a-f]{7,64}", commit)})
-        base = commits[0] if commits else ""
-        if len(commits) > 1:
-            base = (self._ask_git("merge-base", "--octopus", *commits) or "").strip()
+        commits = sorted(set(filter(is_object, since)))
+        base = (self._ask_git("merge-base", "--octopus", *commits) or "").strip() if commits else ""
         span = ["HEAD", f"^{base}"] if base else ["HEAD", f"--max-count={MOST_TOUCHES}"]
         asked = ("log", "-M", "--diff-filter=R", "--name-status", "--format=", "--ignore-missing")
         moves = [line.split("\t") for line in (self._ask_git(*asked, *span) or "").splitlines() if line.startswith("R")]
@@ -348,7 +346,7 @@ class GitCheckout(Checkout):
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, RuntimeError, ValueError):
-            return Unreadable()
+            return True
 
     @cached_property
     def _facts(self) -> tuple[Path, Path, Path] | None:

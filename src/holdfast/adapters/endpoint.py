@@ -14,7 +14,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.observer import RateLimited, Rejected, Reply, TimedOut, Unreachable
-from holdfast.model.ports import Encoded
+from holdfast.model.ports import Embedder, Encoded
 
 LARGEST, LARGEST_VECTORS = 2_000_000, 100_000_000  # bytes of an answer
 SECONDS, BATCH = 30.0, 64  # of an embedder
@@ -62,14 +62,12 @@ def _refused(problem: HTTPError) -> Reply:
     return RateLimited(seconds=max(0.0, seconds), said=message)
 
 
-class HttpEmbedder:
+class HttpEmbedder(Embedder):
     """Calls the endpoint in batches. Its size is known after the first answer."""
 
     def __init__(self, config: Config) -> None:
         self.name, self.size = f"http:{config.embedder_model}", 0
-        self.earlier: Sequence[str] = ()
         self.floor, self.ceiling = config.embedder_floor, config.embedder_ceiling
-        self.center = 0.0  # not known for this model
         self._url, self._config = config.embedder_url.rstrip("/") + "/embeddings", config
 
     def embed(self, texts: Sequence[str]) -> list[Encoded]:
@@ -88,21 +86,16 @@ class HttpEmbedder:
         units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return [Encoded(vector=unit) for unit in units]
 
-    def knows(self, word: str) -> bool:  # noqa: ARG002
-        return False
-
     def _ask(self, texts: list[str]) -> list[list[float]]:
         key = self._config.embedder_key
         headers = {"authorization": f"Bearer {key}"} if key else {}
         body = {"model": self._config.embedder_model, "input": texts}
         answer = post(self._url, body, headers, seconds=SECONDS, largest=LARGEST_VECTORS)
-        problem = "" if isinstance(answer, dict) else getattr(answer, "said", "it took too long")
         try:
-            rows = sorted(answer["data"], key=lambda row: int(row.get("index", 0))) if isinstance(answer, dict) else []
-            vectors = [row["embedding"] for row in rows]
+            if isinstance(answer, dict):
+                return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row.get("index", 0)))]
+            problem = getattr(answer, "said", "") or "it took too long"
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             problem = str(error)
-        if problem:
-            hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
-            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)
-        return vectors
+        hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
+        raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)

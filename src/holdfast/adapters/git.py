@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from holdfast.model.ports import Commit
 GIT_SECONDS = 5.0
 QUICK_SECONDS = 1.0  # for questions on the way to every result
 SLOW_SECONDS, NETWORK_SECONDS = 60.0, 120.0  # for reading everything, and for fetching
-DEFAULT_IDENT = "Holdfast <holdfast@localhost>"
 LATE = 124  # the exit code of a git that took too long
 # Git hooks set these to their own repository; ours is the one of the folder.
 _ITS_OWN = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
@@ -77,23 +77,18 @@ def git_text(folder: Path, *arguments: str, seconds: float = GIT_SECONDS, stdin:
 
 def objects(batch: bytes) -> dict[str, bytes]:
     """Parse the output of `git cat-file --batch` into contents by object name; missing ones are left out."""
-    contents, place = dict[str, bytes](), 0
-    while (end := batch.find(b"\n", place)) >= 0:
-        head = batch[place:end].decode().split()
-        if len(head) != 3:  # missing
-            place = end + 1
-            continue
-        size = int(head[2])
-        contents[head[0]] = batch[end + 1 : end + 1 + size]
-        place = end + size + 2
+    contents, stream = dict[str, bytes](), BytesIO(batch)
+    while head := stream.readline().split():
+        if len(head) == 3:
+            contents[head[0].decode()] = stream.read(int(head[2]))
+            stream.readline()
     return contents
 
 
 @contextmanager
 def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterator[bytes]]:
     """Yield git's output line by line; leaving the context stops git, and so does the timeout."""
-    call = _call(folder, arguments)
-    with subprocess.Popen(**call, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(**_call(folder, arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         late = threading.Timer(seconds, process.kill)
         late.start()
         try:

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -35,12 +35,8 @@ class Span(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A file that exists, but is a folder, too large, outside the checkout or not permitted to be read."""
-
-
-File = bytes | Unreadable | None  # None if there is none at this path
+# The content of a file; True if it cannot be read (a folder, too large, outside the checkout, not permitted), None if there is none.
+File = bytes | bool | None
 Read = Callable[[str], File]
 
 
@@ -52,7 +48,7 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
         return UNKNOWN  # git has to be asked
     raw = read(anchor.path)
     if not isinstance(raw, bytes):
-        return CodeMark() if raw else GONE  # of one that cannot be read, only that it exists is known
+        return CodeMark(there=bool(raw))
     blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
     if cited and cited.blob == blob and cited.hash:
         return cited  # the file is unchanged
@@ -88,8 +84,7 @@ def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
 def _lines(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     last = _whole(text).last
     if cited and cited.hash:
-        here = Span(cited.first, cited.last)
-        if here.last <= last and (mark := _mark(anchor, text, here)).hash == cited.hash:
+        if cited.last <= last and (mark := _mark(anchor, text, Span(cited.first, cited.last))).hash == cited.hash:
             return mark
         if moved := _moved_lines(text, anchor.path, cited.hash, cited.size):
             return _mark(anchor, text, moved)
@@ -272,14 +267,13 @@ def missing_grammars() -> frozenset[str]:
 
 
 def _definitions(extension: str, text: str, name: str) -> Iterator[Span]:
-    if not _knows(extension) or name.rpartition(".")[2] not in text:
+    if name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
     root = _parser(extension).parse(raw).root_node
     names = name.split(".")
     # Methods may be outside of their type, as in Go: then the last name alone is searched.
-    nodes = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
-    for node in nodes:
+    for node in list(_named(root, names, raw)) or list(_named(root, names[-1:], raw)):
         outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
         yield Span(outer.start_point[0] + 1, outer.end_point[0] + 1)
 

@@ -56,8 +56,7 @@ def open_memory(
     actor, clock = Actor(kind=kind, name=config.agent or _user(folder), session=config.session), Clock()
     if last := store.last_id():
         clock.observe(last)
-    named = config.project if settings.named else ""
-    checkout = checkout_of(folder, name=named, known=home / "checkouts.json")
+    checkout = checkout_of(folder, name=config.project if settings.named else "", known=home / "checkouts.json")
     memory = Memory(
         store=store,
         config=config,
@@ -148,29 +147,25 @@ def _embedded(home: Path, name: str) -> Database:
 
 def database_of(config: Config, home: Path, role: str = "") -> Database:
     """Open the database that the settings name, or the embedded one in the store's folder."""
-    if not config.database:
-        return _embedded(home, FILE)
-    if not config.database.startswith(POSTGRES):
+    if config.database and not config.database.startswith(POSTGRES):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
-    return _postgres(config.database, role=role)
+    return database_at(config.database or str(home), role=role)
 
 
-def database_at(place: str) -> Database:
+def database_at(place: str, *, role: str = "", seconds: float = 0.0) -> Database:
     """Open the database at a postgresql:// URL, or the embedded one in a folder."""
-    return _postgres(place) if place.startswith(POSTGRES) else SQLite(Path(place).expanduser() / FILE)
+    if not place.startswith(POSTGRES):
+        return _embedded(Path(place).expanduser(), FILE)
+    with needing("postgres"):
+        from holdfast.engine.postgres.database import Postgres
+    return Postgres(place, role=role, patience=seconds)
 
 
 def served_store(config: Config, role: str = "") -> Store:
     """Open the team's store with connections of its own, whose queries time out, for requests of people who wait."""
     from holdfast.engine.postgres.database import ANSWER_SECONDS
 
-    return Store(_postgres(config.database, role=role, seconds=ANSWER_SECONDS))
-
-
-def _postgres(url: str, *, role: str = "", seconds: float = 0.0) -> Database:
-    with needing("postgres"):
-        from holdfast.engine.postgres.database import Postgres
-    return Postgres(url, role=role, patience=seconds)
+    return Store(database_at(config.database, role=role, seconds=ANSWER_SECONDS))
 
 
 @contextmanager

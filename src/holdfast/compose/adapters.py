@@ -1,6 +1,7 @@
 """Choose the adapters: embedders, observers, importers, replicas, the checkout and its history."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from holdfast.adapters.git import GitHistory, Repository, git, git_text
 from holdfast.adapters.source import missing_grammars as missing_grammars  # noqa: PLC0414  for the doctor
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
-from holdfast.model.errors import InvalidConfig
+from holdfast.model.errors import InvalidConfig, ReplicaError
 from holdfast.model.files import FOLDER
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ports import Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
 from holdfast.policy.admission.sharing import OWN, Sharing, with_team
@@ -61,11 +63,45 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
 
 
 def erase_copies(home: Path, folder: Path, updates: "Sequence[ReplicaUpdate]", is_outdated: "Outdated") -> "Scrubbed":
-    """Remove erased records from the replicas that the store wrote, and from those of the current checkout."""
-    from holdfast.adapters.replicas.erasing import erase_copies as erased
+    """Remove erased records from every markdown folder ever written on this machine, and from the git notes here."""
+    from holdfast.adapters.replicas.git_notes import GitNotes
+    from holdfast.adapters.replicas.markdown import Manifest
+    from holdfast.adapters.replicas.record_file import outdated_files
+    from holdfast.model.replica import Scrubbed
 
-    top = checkout_of(folder).top()
-    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, updates, is_outdated)
+    top, counts = checkout_of(folder).top(), dict.fromkeys(("markdown file", "remembered file", "git note"), 0)
+    folders = [home / "markdown", top / FOLDER / "memories"]
+    for state in sorted((home / "replicas").glob("*.db")):
+        with closing(Manifest(state)) as manifest:
+            folders += [Path(noted)] if (noted := manifest.note("folder")) else []
+            contents = [(path, about, manifest.said(path)) for path, (about, _) in manifest.stamps().items()]
+            paths = [path for path, about, said in contents if is_outdated(about, "\n".join(texts_in(said)))]
+            manifest.change({}, paths, {})
+        counts["remembered file"] += len(paths)
+    removed, not_reached = list[Path](), list[str]()
+    for file in (file for folder in dict.fromkeys(folders) for file in outdated_files(folder, is_outdated)):
+        try:
+            file.unlink(missing_ok=True)
+            removed.append(file)
+        except OSError as problem:
+            not_reached.append(f"{file} ({problem.strerror})")
+    counts["markdown file"] = len(removed)
+    tops = {str(around) for file in removed if (around := _repository_of(file))}
+    not_reached += [f"commits of {top} that hold its file" for top in sorted(tops)]
+    if _repository_of(top / "any"):
+        notes = GitNotes(top, home / "replicas")
+        try:
+            counts["git note"] = notes.scrub(updates)
+            if notes.mentions([update.record.id for update in updates]):
+                older = "older commits of the git notes until `holdfast sync --rewrite`"
+                not_reached.append(f"{older}, and clones until they sync")
+        except ReplicaError as problem:
+            not_reached.append(f"the git notes here: {problem}")
+    return Scrubbed(reached=counts, files=tuple(map(str, removed)), not_reached=tuple(not_reached))
+
+
+def _repository_of(file: Path) -> Path | None:
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
 
 
 def committed_memories(memory: Memory, commit: str) -> "list[CommittedMemory]":

@@ -237,7 +237,7 @@ def _read(path: Path) -> dict[str, Any]:
         import tomllib  # takes five milliseconds: only if there is a file
 
         return tomllib.loads(text)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
@@ -246,10 +246,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _repository_settings(folder: Path) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Return a repository's file, what it sets as far as it may, and a warning about the rest."""
-    nearest = _nearest(folder)
-    file = nearest / "config.toml" if nearest else None
-    if file is None or not file.exists():
-        return "", {}, ()
+    file = (_nearest(folder) or folder / files.FOLDER) / "config.toml"
     try:
         written = _read(file)
     except InvalidConfig as problem:
@@ -321,11 +318,8 @@ def keep_out_of_git(folder: Path) -> None:
     # The lines stand last, where they win over any that came with the repository.
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
     try:
-        known = files.read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
+        known = files.read_regular(ignored, LARGEST_FILE, links=False).decode() if ignored.exists() else ""
         if not known.endswith(block):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
-            handle = os.open(ignored, flags, 0o644)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(known + "\n" * (bool(known) and not known.endswith("\n")) + block)
+            files.write_whole(ignored, known + "\n" * (bool(known) and not known.endswith("\n")) + block, 0o644)
     except (OSError, UnicodeDecodeError):
         return  # a full or read-only disk, a link or a pipe: the store there can still be read

@@ -19,7 +19,7 @@ Params = Mapping[str, Any]
 Rows = Iterable[Params]
 Dialect = Literal["sqlite", "postgres"]
 T = TypeVar("T")
-_NO_PARAMS: Params = {}
+NO_PARAMS: Params = {}
 _TESTS = {
     "ids": "id in (select value from json_each(:ids))",
     "session": "session = :session",
@@ -100,7 +100,8 @@ class Database(Protocol):
         return []
 
     def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
-        """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible."""
+        """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible, as on a server."""
+        raise problem
 
     def close(self) -> None:
         """Close every connection."""
@@ -112,13 +113,13 @@ def as_params(given: Params) -> Params:
     return {name: json.dumps([*item]) if isinstance(item, lists) else item for name, item in given.items()}
 
 
-def value(db: Database, sql: str, params: Params = _NO_PARAMS, default: Any = 0) -> Any:
+def value(db: Database, sql: str, params: Params = NO_PARAMS, default: Any = 0) -> Any:
     """Return the first column of the first row of a select, or the default if it has no rows."""
     rows = db.query(sql, params)
     return rows[0][0] if rows else default
 
 
-def column(db: Database, sql: str, params: Params = _NO_PARAMS) -> list[Any]:
+def column(db: Database, sql: str, params: Params = NO_PARAMS) -> list[Any]:
     """Return the first column of every row of a select."""
     return [row[0] for row in db.query(sql, params)]
 
@@ -130,8 +131,7 @@ def as_dict(row: Row, kind: type) -> dict[str, Any]:
 
 def chosen(given: Params) -> str:
     """Return the conditions of those parameters that have a value, for columns of their name; `since` is about `at`."""
-    tests = (test for name, test in _TESTS.items() if given.get(name) not in (None, ""))
-    return " and ".join(["1 = 1", *tests])
+    return " and ".join(["1 = 1", *(test for name, test in _TESTS.items() if given.get(name) not in (None, ""))])
 
 
 def insert(
@@ -152,10 +152,9 @@ def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str, ad
     changed = {name: f"excluded.{name}" for name in names if name not in replacing.split(", ")}
     changed |= {name: f"{table}.{name} + excluded.{name}" for name in adding.split()}
     if latest:
-        changed[latest] = (
-            f"case when excluded.{latest} > {table}.{latest} then excluded.{latest} else {table}.{latest} end"
-        )
-    sets = ", ".join(f"{name} = {new}" for name, new in changed.items())
+        new, old = f"excluded.{latest}", f"{table}.{latest}"
+        changed[latest] = f"case when {new} > {old} then {new} else {old} end"
+    sets = ", ".join(f"{name} = {value}" for name, value in changed.items())
     return f"{sql} on conflict ({replacing}) do update set {sets}" if replacing else sql
 
 
@@ -164,11 +163,9 @@ def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | 
     # A column `place`, the position in `each`, is added after the others.
     if not each:
         return []
-    given = dict(shared or {}) | {
-        f"{name}{place}": value for place, one in enumerate(each) for name, value in one.items()
-    }
+    own = {f"{name}{place}": value for place, one in enumerate(each) for name, value in one.items()}
     found: list[list[Row]] = [[] for _ in each]
-    for row in db.query(_united(sql, tuple(each[0]), len(each)), given):
+    for row in db.query(_united(sql, tuple(each[0]), len(each)), {**(shared or {}), **own}):
         found[row["place"]].append(row)
     return found
 
@@ -176,10 +173,9 @@ def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | 
 @lru_cache(maxsize=128)
 def _united(sql: str, names: tuple[str, ...], times: int) -> str:
     own = re.compile(rf":({'|'.join(names)})\b")
-    asked = [own.sub(rf":\g<1>{place}", sql) for place in range(times)]
-    return "\nunion all\n".join(
-        f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked)
-    )
+    asked = (own.sub(rf":\g<1>{place}", sql) for place in range(times))
+    selects = (f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked))
+    return "\nunion all\n".join(selects)
 
 
 class Queries(dict[str, str]):

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +38,18 @@ def turn(folder: Path | None, seconds: float = 600.0, *, shared: bool = False) -
     if not turns.acquire(timeout=seconds):
         yield False
         return
-    try:
+    with ExitStack() as leaving:
+        leaving.callback(turns.release)
         if place in _HELD:
             yield True
             return
         handle = lock_file(folder / FILE)
-        try:
-            _HELD.add(place)
-            while not (is_locked := try_lock(handle, shared=shared)) and time.monotonic() <= until:
-                time.sleep(0.02)
-            yield is_locked
-        finally:
-            _HELD.remove(place)
-            os.close(handle)
-    finally:
-        turns.release()
+        leaving.callback(os.close, handle)
+        _HELD.add(place)
+        leaving.callback(_HELD.remove, place)
+        while not (is_locked := try_lock(handle, shared=shared)) and time.monotonic() <= until:
+            time.sleep(0.02)
+        yield is_locked
 
 
 def lock_file(path: Path) -> int:
@@ -60,8 +57,7 @@ def lock_file(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as problem:
-        hint = "Check the permissions of the store's folder, or set HOLDFAST_HOME."
-        raise StoreUnwritable(f"{path} cannot be opened ({problem.strerror}).", hint=hint) from problem
+        raise StoreUnwritable(f"{path} cannot be opened ({problem.strerror}).") from problem
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:

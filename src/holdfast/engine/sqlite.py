@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from holdfast.engine.database import Database, Dialect, Params, as_params, unusable
+from holdfast.engine.database import NO_PARAMS, Database, Dialect, Params, as_params, unusable
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.files import open_regular, state_of, write_new
@@ -21,12 +21,11 @@ MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQL
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
-_NO_PARAMS: Params = {}
 
-_UNWRITABLE = (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME.")
+# What an error means: our error, and a hint if it has a better one than the error's own.
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
-    sqlite3.SQLITE_FULL: (StoreFull, "Free some space and try again."),
-    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _UNWRITABLE),
+    sqlite3.SQLITE_FULL: (StoreFull, ""),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), (StoreUnwritable, "")),
     **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (errors.StoreBusy, "")),
     sqlite3.SQLITE_CORRUPT: (
         errors.StoreCorrupt,
@@ -42,7 +41,6 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
 _NO_ROOM = [getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "WRITE TRUNCATE SHMOPEN SHMSIZE".split()]
 _LOCKING = "LOCK RDLOCK UNLOCK CHECKRESERVEDLOCK SHMLOCK"
 _NO_LOCKS = [sqlite3.SQLITE_PROTOCOL, *(getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in _LOCKING.split())]
-_FAILURES = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
 
 class SQLite(Database):
@@ -155,7 +153,7 @@ class SQLite(Database):
         row = self._connection.execute(f"pragma {text}").fetchone()
         return row[0] if row else None
 
-    def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
+    def execute(self, sql: str, params: Params = NO_PARAMS, /) -> int:
         with self._writing():
             return self._connection.execute(sql, as_params(params)).rowcount
 
@@ -191,7 +189,7 @@ class SQLite(Database):
             self._pragma("query_only = on")
             self._refusal = problem
 
-    def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
+    def query(self, sql: str, params: Params = NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Return all rows of a select, from the shared connection or, if a thread is using it, from another one."""
         # A store that is read-only, or copied into memory, has just one connection: see `_writing`.
         if self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
@@ -220,11 +218,9 @@ class SQLite(Database):
             with suppress(IndexError):  # another thread took it
                 self._readers.pop(0).close()
 
-    def _rows(self, connection: sqlite3.Connection, sql: str, params: Params = _NO_PARAMS) -> list[sqlite3.Row]:
-        try:
+    def _rows(self, connection: sqlite3.Connection, sql: str, params: Params = NO_PARAMS) -> list[sqlite3.Row]:
+        with translated(self.path):
             return connection.execute(sql, as_params(params)).fetchall()  # some only fail once their rows are read
-        except _FAILURES as problem:
-            raise _our_error(problem, self.path) from problem
 
     def _maintain(self, sql: str) -> list[sqlite3.Row]:
         with self._lock:
@@ -318,9 +314,9 @@ def _make_private(path: Path) -> None:
             hint = "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file."
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
     except OSError as problem:
-        is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
+        is_file = isinstance(problem, FileExistsError)
         why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
-        raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
+        raise StoreUnwritable(f"{path.parent} {why}.") from problem
 
 
 @contextmanager
@@ -328,23 +324,17 @@ def translated(path: Path) -> Iterator[None]:
     """Translate SQLite's errors into ours."""
     try:
         yield
-    except _FAILURES as problem:
-        raise _our_error(problem, path) from problem
-
-
-def _our_error(problem: sqlite3.Error | OverflowError | UnicodeEncodeError, path: Path) -> errors.HoldfastError:
-    if not isinstance(problem, sqlite3.Error):
-        return unusable(problem)
-    code = getattr(problem, "sqlite_errorcode", 0) or 0
-    if code in _NO_ROOM:
-        code = sqlite3.SQLITE_FULL
-    if code in _NO_LOCKS or (_is_busy(problem) and _refuses_locks(path)):
-        hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
-        return StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint)
-    if found := _MEANING.get(code & 0xFF):
-        kind, hint = found
-        return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
-    return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
+    except (OverflowError, UnicodeEncodeError) as problem:
+        raise unusable(problem) from problem
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", 0) or 0
+        if code in _NO_LOCKS or (_is_busy(problem) and _refuses_locks(path)):
+            hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
+            raise StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint) from problem
+        if found := _MEANING.get(sqlite3.SQLITE_FULL if code in _NO_ROOM else code & 0xFF):
+            kind, hint = found
+            raise kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint) from problem
+        raise StoreError(f"The store could not answer ({path}: {problem}).") from problem
 
 
 def _is_busy(problem: sqlite3.Error) -> bool:

@@ -89,7 +89,7 @@ class StoreFull(StoreError, remedy="Free some space and try again."):
     """There is no space left for the store; nothing was written."""
 
 
-class StoreUnwritable(StoreError, remedy="Check who owns the folder, or set HOLDFAST_HOME to another one."):
+class StoreUnwritable(StoreError, remedy="Check the folder and its permissions, or set HOLDFAST_HOME to another one."):
     """The store cannot be written; nothing was changed."""
 
 

@@ -71,17 +71,21 @@ class Embedder(Protocol):
     # Cosine of unrelated texts, and of clearly related ones, as measured: the scale of similarity.
     floor: float
     ceiling: float
-    earlier: Sequence[str]  # names of versions whose vectors can be compared with its own, until they are made again
+    earlier: Sequence[
+        str
+    ] = ()  # names of versions whose vectors can be compared with its own, until they are made again
 
     @property
     def center(self) -> Vectors:
         """The mean vector of ordinary texts (0 if unknown); binary codes are taken relative to it."""
+        return 0.0
 
     def embed(self, texts: Sequence[str]) -> Sequence[Encoded]:
         """Return the vectors of each text, or raise EmbedderError."""
 
     def knows(self, word: str) -> bool:
         """True if a word in lower case is in its vocabulary, so that it is not misspelled; False if that is not known."""
+        return False
 
 
 Task = Literal["user", "agent", "pair", "answers"]
@@ -241,12 +245,14 @@ class Replica(Protocol):
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
         """Return who added the events that were just read, by event id, where that is known."""
+        return {}
 
     def write(self, updates: "Sequence[ReplicaUpdate]", settled: "ReadOutcome", *, cursor: int) -> "WriteCounts":
         """Bring it up to date, and store the new cursor and what was read."""
 
     def close(self) -> None:
         """Release its state."""
+        return  # without it the method would be abstract
 
 
 class RemoteReplica(Replica, Protocol):

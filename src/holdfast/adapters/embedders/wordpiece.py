@@ -45,14 +45,11 @@ class Tokenizer:
         pieces, start = list[int](), 0
         while start < len(word):
             prefix = "##" if start else ""
-            for end in range(len(word), start, -1):
-                piece = self._numbers.get(prefix + word[start:end])
-                if piece is not None:
-                    pieces.append(piece)
-                    start = end
-                    break
-            else:
+            known = (end for end in range(len(word), start, -1) if prefix + word[start:end] in self._numbers)
+            if not (end := next(known, 0)):
                 return (self._unknown,)
+            pieces.append(self._numbers[prefix + word[start:end]])
+            start = end
         return tuple(pieces)
 
 

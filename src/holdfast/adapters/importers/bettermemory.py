@@ -3,7 +3,7 @@
 import gzip
 import re
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ MEMORIES = maps.map_of("bettermemory memories")
 _VERIFIED = {"verified_versions": "version:", "verified_commits": "commit:", "verified_paths": ""}
 _KINDS = {"user-inference": "preference", "ambient": "observation"}
 _RELATIONS = {"extends": "elaborates"}
+_ABOUT = {"search": "returned", "show": "id", "use": "ids"}  # the column with the memories of an event, by its kind
 _SOURCES = {"explicit": "explicit-statement", "correction": "user-correction", "inferred": "inferred"}
 
 
@@ -55,9 +56,8 @@ def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
     known = {name for name in ("confidence",) if meta.get(name) in CONFIDENCES}
     links = []
     for link in maps.rows(meta.get("links")):
-        relation = maps.text(link.get("type") or link.get("relation") or link.get("kind"))
-        target = maps.text(link.get("target") or link.get("id") or link.get("to"))
-        links.append(ForeignLink(_RELATIONS.get(relation, relation), target))
+        relation = maps.first(link, "type", "relation", "kind")
+        links.append(ForeignLink(_RELATIONS.get(relation, relation), maps.first(link, "target", "id", "to")))
     cited = [(begins, maps.texts(meta.get(name))) for name, begins in reversed(_VERIFIED.items())]
     return MEMORIES.memory(
         meta,
@@ -80,7 +80,7 @@ def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
 
 def _log(path: Path) -> Iterator[Item]:
     """Yield the events of the log, returned by a search or used with an outcome, and the sessions they belong to."""
-    spans, passed = dict[str, tuple[str, str]](), Counter[str]()
+    times, passed = defaultdict[str, list[str]](list), Counter[str]()  # of the events of each session
     for entry in _lines(path):
         if isinstance(entry, Remark):
             yield entry
@@ -88,9 +88,8 @@ def _log(path: Path) -> Iterator[Item]:
         where, row = entry
         at, session, kind = maps.when(row.get("ts")), maps.text(row.get("session")), maps.text(row.get("kind"))
         if session and at:
-            begun, ended = spans.get(session, (at, at))
-            spans[session] = (min(begun, at), max(ended, at))
-        of = maps.texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
+            times[session].append(at)
+        of = maps.texts(row.get(_ABOUT.get(kind, "")))
         if not of:
             passed[kind or "unknown"] += 1
             continue
@@ -101,7 +100,8 @@ def _log(path: Path) -> Iterator[Item]:
         verb: Literal["used", "surfaced"] = "used" if kind == "use" else "surfaced"
         yield ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=where)
     by, close = Actor(kind="agent", name=BY), {"type": "ended"}
-    for session, (begun, ended) in spans.items():
+    for session, own_times in times.items():
+        begun, ended = min(own_times), max(own_times)
         yield ForeignSession(id=session, at=begun, project="", by=by, closed_at=ended, close=close, where=session)
     for kind, count in sorted(passed.items()):
         why = "these events are about no memory, or the files already contain what they changed"
@@ -160,8 +160,8 @@ def _front(record: Record) -> dict[str, Any]:
     for anchor in record.anchors:
         sort, begins = next(each for each in _VERIFIED.items() if anchor.startswith(each[1]))
         verified[sort].append(anchor.removeprefix(begins))
-    ours: dict[str, Any] = {"kind": record.kind, "title": record.title, "tags": [*record.tags]}
-    ours |= {"scopes": [*record.scopes]}
+    ours: dict[str, Any] = {name: getattr(record, name) for name in ("kind", "title")}
+    ours |= {"tags": [*record.tags], "scopes": [*record.scopes]}
     ours |= {"fields": {name: value for name, value in record.fields.items() if name in CODED}}
     optional = {
         "origin": {name: str(value) for name, value in origin.items() if value},

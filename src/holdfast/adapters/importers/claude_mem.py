@@ -18,7 +18,7 @@ from holdfast.model.text import headline
 OBSERVATIONS, SUMMARIES = maps.map_of("claude-mem observations"), maps.map_of("claude-mem summaries")
 _TIMES = ("started_at", "started_at_epoch", "completed_at", "completed_at_epoch")
 _SESSION = ("id", "content_session_id", "memory_session_id", "project", *_TIMES, "custom_title", "worker_port")
-_PROMPT = OBSERVATIONS.counts | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
+_PROMPT = {*OBSERVATIONS.counts, "content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
 _LEFT_OUT = maps.words("claude-mem left out")
 
@@ -72,13 +72,12 @@ def _memories(tables: Tables) -> Iterator[Foreign]:
         yield memory(SUMMARIES, row, {}, title=headline(first(row, *SUMMARIES.body)))
 
 
-def _sessions(tables: Tables, last: Mapping[str, str], summaries: Mapping[str, str]) -> Iterator[Item]:
+def _sessions(tables: Tables, last: dict[str, str], summaries: Mapping[str, str]) -> Iterator[Item]:
     """Yield the sessions; an unclosed session ends at its last activity."""
-    named = set[str]()
     for row in tables.rows("sdk_sessions"):
         observer, at = text(row.get("memory_session_id")), first_time(row, "started_at_epoch", "started_at")
         session = text(row.get("content_session_id")) or observer
-        named.add(session)
+        active_at = last.pop(session, "") or at
         title = text(row.get("custom_title")) or headline(text(row.get("user_prompt")))
         yield ForeignSession(
             id=session,
@@ -86,15 +85,14 @@ def _sessions(tables: Tables, last: Mapping[str, str], summaries: Mapping[str, s
             project=text(row.get("project")) or None,
             by=Actor(kind="agent", name=text(row.get("platform_source")) or "claude"),
             title=title,
-            closed_at=first_time(row, "completed_at_epoch", "completed_at") or last.get(session, "") or at,
+            closed_at=first_time(row, "completed_at_epoch", "completed_at") or active_at,
             close={"type": text(row.get("status")) or "ended", "title": title},
             left={"summary": summaries[session]} if session in summaries else {},
             extra=rest(row, _SESSION) | {"memory_session_id": observer},
             where=f"sdk_sessions {row.get('id')}",
         )
-    for session, at in last.items():
-        if session not in named:  # its row is gone, its records are not
-            yield ForeignSession(id=session, at=at, closed_at=at, close={"type": "ended"}, where=session)
+    for session, at in last.items():  # whose row is gone, but not their records
+        yield ForeignSession(id=session, at=at, closed_at=at, close={"type": "ended"}, where=session)
 
 
 def write(records: Iterable[Record], path: Path) -> Exported:

@@ -1,11 +1,11 @@
 """Read the files of other systems as far as they are intact: JSON, markdown with front matter, SQLite."""
 
 import json
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,6 @@ LONGEST_ROW = 10_000_000  # bytes
 # The loader and dumper in C are ten times as fast, but not in every build.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 def read_text(path: Path) -> str:
@@ -128,33 +126,26 @@ def read_yaml(content: str) -> dict[str, Any]:
         place = f", line {mark.line + 1}" if mark else ""
         raise Invalid(f"Its front matter is not YAML ({message}{place}).") from problem
     check_shape(value)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | None):
         raise Invalid("Its front matter is not a mapping.")
-    mapping: dict[str, Any] = plain(value)
-    return mapping
+    return dict(plain(value or {}))
 
 
 def sections(content: str) -> Iterator[tuple[tuple[str, ...], str, int]]:
     """Yield the non-empty sections of markdown in order: the headings that lead to it, its text, its number among such."""
-    path, fence, seen = list[tuple[int, str]](), "", Counter[tuple[str, ...]]()
-    parts: list[tuple[tuple[str, ...], list[str]]] = [((), [])]
-    for line in content.replace("\r\n", "\n").split("\n"):
-        mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
-            fence = ""
-        # A section ends at the next heading of any level; code is never a heading.
-        heading = None if fence or mark else _HEADING.fullmatch(line)
-        if heading and heading[2]:
-            path = [*(outer for outer in path if outer[0] < len(heading[1])), (len(heading[1]), heading[2])]
-            parts.append((tuple(name for _, name in path), []))
-        else:
-            parts[-1][1].append(line)
-    for names, lines in parts:
-        if body := "\n".join(lines).strip():
+    from markdown_it import MarkdownIt  # noqa: PLC0415  only for markdown
+
+    lines, headings = content.replace("\r\n", "\n").split("\n"), [(0, "", -1)]  # level, text and line of each
+    parser = MarkdownIt("zero").enable(["heading", "fence", "code"])  # code is never a heading
+    for token, title in pairwise(parser.parse("\n".join(lines))):
+        if token.type == "heading_open" and token.map and title.content:
+            headings.append((int(token.tag[1:]), title.content, token.map[0]))
+    path, seen = list[tuple[int, str]](), Counter[tuple[str, ...]]()
+    # A section ends at the next heading of any level.
+    for (level, name, line), (_, _, end) in pairwise([*headings, (0, "", len(lines))]):
+        path = [*(outer for outer in path if outer[0] < level), (level, name)]
+        names = tuple(name for _, name in path if name)
+        if body := "\n".join(lines[line + 1 : end]).strip():
             seen[names] += 1
             yield names, body, seen[names]
 
@@ -181,13 +172,6 @@ class Tables:
                     self.damage.append(Remark(f"{self.name} {table} {number}", why))
         except (sqlite3.Error, UnicodeDecodeError) as problem:
             self.damage.append(Remark(f"{self.name} {table}", f"the rest of the table cannot be read ({problem})"))
-
-    def by(self, table: str, column: str) -> dict[Any, list[Row]]:
-        """Return the rows of a table by the value of a column."""
-        groups: dict[Any, list[Row]] = {}
-        for row in self.rows(table):
-            groups.setdefault(row.get(column), []).append(row)
-        return groups
 
     def unread(self, read: Collection[str], why: Mapping[str, str]) -> Iterator[Remark]:
         """Yield what could not be read, and a remark for each non-empty table that is left out."""

@@ -1,7 +1,7 @@
 """Git notes of git-notes-memory, both ways: entries with YAML front matter, several to a note, a ref for each namespace."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -54,25 +54,21 @@ def read(path: Path) -> Iterator[Item]:
     log = ("log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin")
     lines = repository.ask(*log, stdin=commits).splitlines() if commits else []
     dates = dict(line.split(" ", 1) for line in lines if " " in line)
-    project, names = GitCheckout(path).project(), dict[str, str]()  # keys by the ids with which entries refer to others
-    items: list[Item] = []
-    for namespace, commit, content in notes:
-        for item in _entries(namespace, commit, content, dates.get(commit, "")):
-            items.append(item)
-            if isinstance(item, Foreign):
-                names |= dict.fromkeys(item.aliases, item.key)
+    project = GitCheckout(path).project()
+    items = [item for note in notes for item in _entries(note, dates, project)]
+    keys = {alias: item.key for item in items if isinstance(item, Foreign) for alias in item.aliases}
     for item in items:
         if isinstance(item, Foreign):
             # Targets that no longer exist stay in `extra` only.
-            keys = [names[name] for name in texts(item.draft.extra.get("relates_to")) if name in names]
-            links = tuple(ForeignLink("relates_to", key) for key in keys)
-            item = replace(item, links=links, draft=replace(item.draft, project=project))  # noqa: PLW2901
+            related = [keys[name] for name in texts(item.draft.extra.get("relates_to")) if name in keys]
+            item = replace(item, links=tuple(ForeignLink("relates_to", key) for key in related))  # noqa: PLW2901
         yield item
 
 
-def _entries(namespace: str, commit: str, content: str, dated: str) -> Iterator[Item]:
+def _entries(note: tuple[str, str, str], dates: Mapping[str, str], project: str) -> Iterator[Item]:
     """Yield the entries of a note; unreadable entries are not counted in their names."""
-    kind, place = NAMESPACES[namespace], 0
+    namespace, commit, content = note
+    kind, place, dated = NAMESPACES[namespace], 0, dates.get(commit, "")
     for nth, (front, body, damage) in enumerate(split_entries(content), start=1):
         where = f"{namespace} of {commit[:7]}, entry {nth}"
         try:
@@ -100,6 +96,7 @@ def _entries(namespace: str, commit: str, content: str, dated: str) -> Iterator[
             fields={**spec, **{name: value for name, _, value in pairs if name == _TAGGED.get(kind)}},
             tags=tags,
             confidence="low" if status == "candidate" else "medium",
+            project=project,
             at=written_at or when(dated),
             origin=Origin(commit=commit),
             state="retired" if closed else "active",

@@ -17,6 +17,7 @@ from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink,
 from holdfast.model.ids import short
 from holdfast.model.kinds import name_in
 from holdfast.model.record import Draft, Record
+from holdfast.model.text import filled
 
 _MEMORIES = ("learnings", "decisions", "sessions", "threads", "suggested-threads", "scar_usage", "scar-usage")
 # Settings, locks and templates, which contain no memories.
@@ -163,9 +164,9 @@ class _Folder:
         yield from self._open_threads(row.get("open_threads"), where)
         left = {"retrospective": _reflection(row.get("closing_reflection"), session, title)}
         if title not in _UNTITLED or decided or rapport:
-            lines = [title or "Session", *(f"Decided: {made}" for made in decided)]
-            body = "\n".join([*lines, f"Rapport: {rapport}"] if rapport else lines)
-            left["summary"] = (f"summary:{session}", {"kind": "summary", "title": title, "body": body})
+            decisions = [f"Decided: {made}" for made in decided]
+            lines = filled(title or "Session", *decisions, rapport and f"Rapport: {rapport}")
+            left["summary"] = (f"summary:{session}", {"kind": "summary", "title": title, "body": "\n".join(lines)})
         for key, parts in filter(None, left.values()):
             yield Foreign(key=key, draft=Draft(**parts, project=project, at=at), where=where, by=by, dated=bool(at))
         compliance = row.get("close_compliance")

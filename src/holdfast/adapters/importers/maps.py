@@ -45,8 +45,8 @@ class Map:
     session: str = ""
     updated_at: str = ""
     retired_at: str = ""
-    counts: frozenset[str] = frozenset()  # they change without the memory changing
-    dropped: frozenset[str] = frozenset()  # ids, vectors, and what is read in another way
+    counts: tuple[str, ...] = ()  # they change without the memory changing
+    dropped: tuple[str, ...] = ()  # ids, vectors, and what is read in another way
 
     def memory(self, row: Row, where: str, *, used: Collection[str] = (), **known: Any) -> Foreign:
         """Return the memory of a row. `known` are parts that take more than one column, made of the columns `used`."""
@@ -57,7 +57,6 @@ class Map:
         named |= {OURS} if ours else set()
         at = known.pop("at") if "at" in known else first_time(row, *self.at)
         read = {name: _READ[how](row.get(theirs)) for name, (theirs, how) in self.fields.items()}
-        left = rest(row, named - {""}, {*self.at, self.updated_at, self.retired_at})
         parts = {
             "kind": self.kind,
             "title": cells[self.title],
@@ -66,7 +65,7 @@ class Map:
             **{name: texts(ours[name]) for name in _LABELS if name in ours},
             **{name: ours[name] for name, fits in _VALID.items() if text(ours.get(name)) in fits},
             "fields": read | known.get("fields", {}) | mapping(ours.get("fields")),
-            "extra": left | known.get("extra", {}),
+            "extra": rest(row, named - {""}, {*self.at, self.updated_at, self.retired_at}) | known.get("extra", {}),
         }
         words = (cells[name] for name in (self.title, *self.body[:1]) if name)
         about = {
@@ -74,7 +73,7 @@ class Map:
             "by": Actor(kind="agent", name=self.author or cells[self.agent], session=cells[self.session]),
             "updated_at": first_time(row, self.updated_at),
             "retired_at": first_time(row, self.retired_at),
-            "counts": rest(row, row.keys() - self.counts),
+            "counts": rest(row, row.keys() - set(self.counts)),
             "dated": bool(at),
             **{name: value for name, value in known.items() if name not in _DRAFT},
         }
@@ -113,8 +112,7 @@ def words(section: str) -> dict[str, str]:
 def map_of(section: str) -> Map:
     """Return the map of a section of `maps.txt`."""
     parts: dict[str, Any] = dict(_SECTIONS[section])
-    for name in ("body", "at", "counts", "dropped"):
-        parts[name] = (frozenset if name in ("counts", "dropped") else tuple)(parts.get(name, "").split())
+    parts |= {name: tuple(parts.get(name, "").split()) for name in ("body", "at", "counts", "dropped")}
     columns = [column.partition("|") for column in parts.get("fields", "").split()]
     named = [(*name.partition("="), how) for name, _, how in columns]
     return Map(**parts | {"fields": {ours: (theirs or ours, how) for ours, _, theirs, how in named}})

@@ -1,5 +1,6 @@
 """A Memory MCP database: memories with tags and relations both ways; trust, usage, sessions and projects are imported."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +17,7 @@ from holdfast.model.text import headline
 
 BY = "memory-mcp"
 MEMORIES, CANDIDATES = maps.map_of("memory-mcp memories"), maps.map_of("memory-mcp candidates")
-_BY_CATEGORY, _BY_TYPE, _BY_PATTERN = (
-    maps.words(f"memory-mcp kind by {key}") for key in ("category", "type", "pattern")
-)
+_KINDS = {key: maps.words(f"memory-mcp kind by {key}") for key in ("category", "type", "pattern")}
 _HOSTS, _TRUST, _RELATED, _LEFT = (maps.words(f"memory-mcp {key}") for key in ("hosts", "trust", "related", "left out"))
 _STATES: dict[str, Literal["pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
 _READ = {*_RELATED, *"memories trust_history sessions projects injection_log schema_version metadata".split()}
@@ -28,17 +27,20 @@ def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
         homes = dict[str, str]()  # the project of each session's memories
-        related = {table: tables.by(table, column) for table, column in _RELATED.items()}
+        related = {table: defaultdict[Any, list[Row]](list) for table in _RELATED}  # the rows about each memory
+        for table, column in _RELATED.items():
+            for row in tables.rows(table):
+                related[table][row.get(column)].append(row)
         for row in tables.rows("memories"):
             homes.setdefault(text(row.get("session_id")), project_of(row.get("project_id")))
-            yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
-        for row in related["mined_patterns"].get(None, []):  # not yet memories; pending here too, from today
+            yield from _memory(row, {table: rows[row["id"]] for table, rows in related.items()})
+        for row in related["mined_patterns"][None]:  # not yet memories; pending here too, from today
             status = text(row.get("status")) or "pending"
             yield CANDIDATES.memory(
                 row,
                 f"mined_patterns {row.get('id')}",
                 key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
-                kind=_BY_PATTERN.get(text(row.get("pattern_type")), "pattern"),
+                kind=_KINDS["pattern"].get(text(row.get("pattern_type")), "pattern"),
                 tags=("mined",),
                 confidence="low",
                 at="" if status == "pending" else when(row.get("first_seen")),
@@ -74,7 +76,7 @@ def read(path: Path) -> Iterator[Item]:
 def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
     category, trust, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
     trust = trust if isinstance(trust, int | float) else None
-    kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
+    kind = _KINDS["category"].get(category) or _KINDS["type"].get(text(row.get("memory_type")), "fact")
     mined = [rest(other, {"memory_id", "pattern"}) for other in related["mined_patterns"]]
     memory = MEMORIES.memory(
         row,
@@ -148,12 +150,12 @@ def _row(record: Record) -> dict[str, Any]:
     hosts = {name: short for short, name in _HOSTS.items()}
     project = f"{hosts.get(host, host)}/{path}" if path else f"local/{host}" if host else None
     came = mapping(record.extra.get("imported")).get("system") == BY
-    category = None if came else next((name for name, ours in _BY_CATEGORY.items() if ours == record.kind), None)
+    known = () if came else _KINDS["category"].items()
     row = MEMORIES.row(record)
     return {
         "memory_type": name_in(BY, record.kind) or "project",
         "source": "manual",
-        "category": category,
+        "category": next((name for name, ours in known if ours == record.kind), None),
         **row,
         "id": int(row["id"]) if row["id"].isdecimal() else None,
         "content_hash": sha256((f"{project}:" if project else "").encode() + record.body.encode()).hexdigest(),

@@ -54,8 +54,8 @@ class AnthropicObserver:
         parts, tokens = value.get("content"), _spent(value.get("usage"), ANTHROPIC_COUNTS)
         if not isinstance(parts, list):
             return observer.Unreachable(said="The endpoint answered without content.")
-        texts = [part for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-        text = "".join(str(part.get("text", "")) for part in texts)
+        blocks = [part for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+        text = "".join(str(block.get("text", "")) for block in blocks)
         if value.get("stop_reason") == "refusal":
             return observer.Declined(said=text or "The model refused.", tokens=tokens)
         return observer.Answered(text=text, tokens=tokens)

@@ -8,8 +8,6 @@ on another: concatenating, sorting and dropping repeats, as git's `cat_sort_uniq
 """
 
 import json
-import os
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -17,7 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.adapters.git import DEFAULT_IDENT, NETWORK_SECONDS, WHO, Repository, complaint, one_line
+from holdfast.adapters.git import NETWORK_SECONDS, WHO, Repository, complaint, one_line
 from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
@@ -26,13 +24,14 @@ from holdfast.model.fold import scrub
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.ids import ULID, short
+from holdfast.model.ports import RemoteReplica
 from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 from holdfast.model.text import shorten
 
 BASE, TRACKED = "refs/notes/holdfast/", "refs/holdfast/remotes/"
 TRIES = 20
 NOTHING = "0" * 40
-ASIDE = "refs/holdfast/aside/"
+ASIDE = "refs/holdfast/aside"
 LARGEST = 200_000_000  # bytes of one note: a hundred thousand events
 LONGEST_LINE = 4_000_000
 _TITLE = 100
@@ -57,7 +56,7 @@ Moved = dict[str, tuple[str, str]]  # the old and new commit of each ref that mo
 Planned = tuple[list[Move], str, WriteCounts]  # a message, and what is written
 
 
-class GitNotes:
+class GitNotes(RemoteReplica):
     """The notes of a repository. What was read and written last is stored next to the database, never in the replica."""
 
     name = "notes"
@@ -190,9 +189,6 @@ class GitNotes:
         if set_it:
             self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
         return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
-
-    def close(self) -> None:
-        """Do nothing: git holds all state."""
 
     @cached_property
     def _state(self) -> Path:
@@ -354,14 +350,14 @@ def _united(ours: Tree, theirs: Tree) -> Tree:
 
 def move(repository: Repository, moves: list[Move], message: str) -> dict[str, str] | None:
     """Update refs, all or none, and return their new commits; None if one of them has changed since it was read."""
-    token = f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}/"
     made = {step.name: step.parent for step in moves}
-    ident = repository.attempt("var", "GIT_COMMITTER_IDENT")
-    head = f"committer {ident.rsplit(' ', 2)[0] if ident else DEFAULT_IDENT} now\ndata {len(message)}\n{message}\n"
+    ident = repository.attempt("var", "GIT_COMMITTER_IDENT") or "Holdfast <holdfast@localhost> 0 +0000"
+    head = f"committer {ident.rsplit(' ', 2)[0]} now\ndata {len(message)}\n{message}\n"
     if wanted := [step for step in moves if step.notes or not step.parent]:
         stream = list[str]()
-        for place, step in enumerate(wanted):
-            stream.append(f"commit {token}{place}\n{head}" + (f"from {step.parent}\n" if step.parent else ""))
+        for step in wanted:
+            parent = f"from {step.parent}\n" if step.parent else ""
+            stream.append(f"reset {ASIDE}\ncommit {ASIDE}\nmark :1\n{head}{parent}")
             before = [path for _, path in repository.notes(step.parent, LARGEST)] if step.parent else []
             homes = {name: f"{name[:2]}/{name[2:]}" for name in sorted(step.notes)}
             stream += [f"D {path}\n" for path in before if homes.get(path.replace("/", ""), path) != path]
@@ -369,14 +365,10 @@ def move(repository: Repository, moves: list[Move], message: str) -> dict[str, s
                 content = "".join(f"{line}\n" for line in sorted(step.notes[name]))
                 size = len(content.encode(errors="surrogateescape"))
                 stream.append(f"M 100644 inline {path}\ndata {size}\n{content}\n")
-            stream.append("\n")
-        stdin = "".join(stream).encode(errors="surrogateescape")
-        repository.ask_bytes("fast-import", "--quiet", "--date-format=now", stdin=stdin)
-        aside = repository.refs(token)
-        made |= {step.name: aside[str(place)] for place, step in enumerate(wanted)}
+            stream.append("\nget-mark :1\n")
+        stdin = "".join((*stream, f"reset {ASIDE}\n")).encode(errors="surrogateescape")  # leaves no ref
+        fresh = repository.ask("fast-import", "--quiet", "--date-format=now", stdin=stdin).split()
+        made |= zip((step.name for step in wanted), fresh, strict=True)
     updates = [f"update {BASE}{step.name} {made[step.name]} {step.old or NOTHING}" for step in moves]
     updated = repository.run("update-ref", "--stdin", stdin=("\n".join(updates) + "\n").encode()).returncode == 0
-    if wanted:
-        gone = "".join(f"delete {token}{place}\n" for place in range(len(wanted)))
-        repository.ask("update-ref", "--stdin", stdin=gone.encode())
     return made if updated else None

@@ -17,6 +17,7 @@ from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
 from holdfast.model.files import digest, read_regular, write_whole
 from holdfast.model.foreign import Remark
+from holdfast.model.ports import Replica
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
 
 _SCHEMA = """
@@ -103,7 +104,7 @@ class _State:
     remarks: list[Remark] = field(default_factory=list)
 
 
-class MarkdownFolder:
+class MarkdownFolder(Replica):
     """A folder with a file for each record. `implied` holds the parts that its location implies.
 
     In a repository, a missing or old file on another branch is no edit, and an edit is by the author of the file's last commit.
@@ -149,9 +150,6 @@ class MarkdownFolder:
             vanished=bool(known) and not self._folder.is_dir(),
             jumped=state.jumped,
         )
-
-    def carriers(self, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        return {}  # files hold no events, and each edit names its committer
 
     def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
         # A file that was rejected, or was edited since it was read, is left alone and read again next time.

@@ -3,19 +3,22 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.git import Repository
 from holdfast.adapters.importers.files import LONGEST_FRONT, dump_yaml, read_yaml, split_front
+from holdfast.adapters.process import is_alive
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event, Json
 from holdfast.model.files import read_regular
 from holdfast.model.fold import fold
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import check_id, named_id, parse_instant
 from holdfast.model.record import Record
-from holdfast.model.replica import BOOKKEEPING, FRONT, CommittedMemory, normalized
+from holdfast.model.replica import BOOKKEEPING, FRONT, CommittedMemory, Outdated, normalized
 from holdfast.model.text import headline
 
 LONGEST_FILE = 400_000
@@ -29,6 +32,7 @@ _LISTS = frozenset({"scopes", "tags", "anchors", "triggers", "links"})
 _MAPPINGS = frozenset({"fields", "extra", "origin", "by"})
 _INSTANTS = frozenset({"created_at", "verified_at"})
 _PASSED_OVER = frozenset({"readme.md", "license.md", "contributing.md"})
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_whole` uses
 
 
 def file_text(parts: Json) -> str:
@@ -102,6 +106,18 @@ def _is_memory_file(name: str) -> bool:
     return name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
 
 
+def outdated_files(folder: Path, is_outdated: Outdated) -> list[Path]:
+    """Return the files of erased records, and temporary files of syncs that were killed."""
+    outdated = list[Path]()
+    for path in (path for path in sorted(folder.glob("*.md")) if path.is_file()):
+        with suppress(Invalid):  # it belongs to no record
+            parts = file_parts(read_regular(path).decode("utf-8", "replace"))
+            if "id" in parts and is_outdated(str(parts["id"]), "\n".join(texts_in(parts))):
+                outdated.append(path)
+    halves = [(path, left) for path in sorted(folder.glob(".*.tmp")) if (left := _ASIDE.fullmatch(path.name))]
+    return [*outdated, *(path for path, left in halves if not is_alive(int(left[1])))]
+
+
 def stamp_of(file: "Path | os.DirEntry[str]") -> Stamp:
     """Return what changes with a file; NEVER if it is gone."""
     try:
@@ -125,17 +141,14 @@ def committed_memories(top: Path, folder: str, commit: str, implied: Mapping[str
 
 
 def _committed(top: Path, path: str, raw: bytes | None, implied: Mapping[str, str]) -> CommittedMemory:
+    before, now, unread = None, None, ""
     try:
         before = None if raw is None else _record(path, raw, implied)
-    except Invalid as problem:
-        return CommittedMemory(file=path, unread=problem.message)
-    try:
-        now = _record(path, read_regular(top / path, LONGEST_FILE, links=False), implied)
-    except FileNotFoundError:
-        return CommittedMemory(file=path, before=before)  # forgotten by the change
+        with suppress(FileNotFoundError):  # forgotten by the change
+            now = _record(path, read_regular(top / path, LONGEST_FILE, links=False), implied)
     except (Invalid, OSError) as problem:
-        return CommittedMemory(file=path, before=before, unread=str(problem))
-    return CommittedMemory(file=path, before=before, now=now)
+        unread = str(problem)
+    return CommittedMemory(file=path, before=before, now=now, unread=unread)
 
 
 def _record(path: str, raw: bytes, implied: Mapping[str, str]) -> Record:

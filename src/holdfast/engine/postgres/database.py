@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier
 from psycopg.types.numeric import NumericBinaryLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from holdfast.engine.database import Bits, Database, Dialect, Halves, Params, Queries, as_params, unusable
+from holdfast.engine.database import NO_PARAMS, Bits, Database, Dialect, Halves, Params, Queries, as_params, unusable
 from holdfast.engine.postgres.row_security import MEMBER, noted_digest, protect
 from holdfast.model import errors
 from holdfast.model.access import Access, who_asks
@@ -49,7 +49,6 @@ MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
 FIRST_LOOK = 0.05  # seconds until the first check for a failure to connect; each next wait is twice as long
 _LOCK = 0x484F4C44  # "HOLD": our half of an advisory lock's key; the other half is the schema
-_NO_PARAMS: Params = {}
 _SQL = Queries(__file__)
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are replaced, or reported by an error
 T = TypeVar("T")
@@ -82,8 +81,7 @@ def statement(sql: str) -> bytes:
 
 def schema(sql: str) -> str:
     """Return the statements of a schema with PostgreSQL's types."""
-    typed = _TYPE.sub(lambda match: _TYPES[match[0]], sql)
-    return _TEXT.sub(r'text collate "C" \1', typed)
+    return _TEXT.sub(r'text collate "C" \1', _TYPE.sub(lambda match: _TYPES[match[0]], sql))
 
 
 class Session(psycopg.Connection[Any]):
@@ -243,7 +241,7 @@ class Postgres(Database):
         """The versions of the server and of its vector extension."""
         return str(self.query(_SQL["version"])[0][0])
 
-    def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
+    def execute(self, sql: str, params: Params = NO_PARAMS, /) -> int:
         with self.transaction(), _translated():
             return int(self._own.connection.execute(statement(sql), as_params(params)).rowcount)
 
@@ -253,7 +251,7 @@ class Postgres(Database):
             with self.transaction(), _translated(), self._own.connection.cursor() as cursor:
                 cursor.executemany(statement(sql), parameters)
 
-    def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[Row]:
+    def query(self, sql: str, params: Params = NO_PARAMS, /) -> Sequence[Row]:
         given = as_params(params)
         with _translated():
             return self._ask(lambda connection: connection.execute(statement(sql), given, binary=True).fetchall())
@@ -305,12 +303,6 @@ class Postgres(Database):
         """Make the space of deleted rows reusable and refresh the planner's statistics."""
         self.outside("vacuum (analyze)")
         return True
-
-    @contextmanager
-    def in_memory(self, problem: errors.StoreError, /) -> Iterator[None]:
-        """Raise the problem: a server's database is not copied into memory."""
-        raise problem
-        yield
 
     def outside(self, sql: str) -> None:
         """Run a statement that is not allowed inside a transaction."""

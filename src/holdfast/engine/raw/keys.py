@@ -1,10 +1,14 @@
 """Users of a server and their API keys, stored outside the journal; only the hash of a key is stored."""
 
 from dataclasses import asdict
+from typing import Literal
 
 from holdfast.engine.database import Row, as_dict, insert
 from holdfast.engine.journal import Journal
 from holdfast.model.access import Key
+
+# It is revoked once, expires no later than it would anyway, and its last use only gets later.
+_CHANGES = {"revoked": "revoked_at = ''", "expires": "expires_at = '' or expires_at > :at", "used": "used_at < :at"}
 
 
 def add_user(store: Journal, name: str, at: str) -> bool:
@@ -43,21 +47,10 @@ def every(store: Journal, owner: str = "") -> list[Key]:
     return [_key(row) for row in store.db.query(sql, {"owner": owner})]
 
 
-def revoke(store: Journal, key_id: str, at: str) -> bool:
-    """Revoke a key; False if there is none or it was revoked before."""
-    sql = "update keys set revoked_at = :at where id = :id and revoked_at = ''"
+def mark(store: Journal, key_id: str, what: Literal["revoked", "expires", "used"], at: str) -> bool:
+    """Store when a key was revoked, expires, or was last used; False if that changes nothing, or there is no such key."""
+    sql = f"update keys set {what}_at = :at where id = :id and ({_CHANGES[what]})"
     return store.db.execute(sql, {"id": key_id, "at": at}) > 0
-
-
-def expire(store: Journal, key_id: str, at: str) -> None:
-    """Set when a key expires, unless it expires sooner anyway."""
-    sql = "update keys set expires_at = :at where id = :id and (expires_at = '' or expires_at > :at)"
-    store.db.execute(sql, {"id": key_id, "at": at})
-
-
-def used(store: Journal, key_id: str, at: str) -> None:
-    """Store when a key was last used."""
-    store.db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
 
 
 def _key(row: Row) -> Key:

@@ -73,8 +73,7 @@ def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     """Count a pattern found in an output; False if the same wording was already counted in this session."""
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
     session = output.session or output.at[:10]  # output without a session counts as one session a day
-    given = {"pattern": pattern.id, "session": session, "wording": wording}
-    if not store.db.execute(_SQL["sight"], given):
+    if not store.db.execute(_SQL["sight"], {"pattern": pattern.id, "session": session, "wording": wording}):
         return False
     seen = {name: getattr(pattern, name) for name in ("id", "key", "kind", "body", "confidence")}
     store.db.execute(_SQL["see"], {**seen, "project": output.project, "at": output.at})
@@ -103,8 +102,7 @@ def expire(store: Journal, project: int, *, before: str) -> int:
     """Delete patterns of a project not seen since an instant; return how many."""
     given = {"project": project, "before": before}
     gone = column(store.db, "select id from patterns where project = :project and last_at < :before", given)
-    if gone:
-        forget(store, gone)
+    forget(store, gone)
     return len(gone)
 
 

@@ -124,9 +124,7 @@ def _best(db: Database, terms: set[str], project: int | None, limit: int) -> lis
     bodies = [tokens(row[2]) for row in rows]
     mean_length = sum(map(len, bodies)) / len(bodies) if bodies else 1.0
     holding = {term: sum(term in words for words in bodies) for term in terms}
-    idf = {
-        term: max(1e-6, math.log((total - n + 0.5) / (n + 0.5))) if n < total else 1e-6 for term, n in holding.items()
-    }
+    idf = {term: max(1e-6, math.log((max(0, total - n) + 0.5) / (n + 0.5))) for term, n in holding.items()}
     scored = []
     for row, words in zip(rows, bodies, strict=True):
         norm = K1 * (1 - B + B * len(words) / mean_length)

@@ -203,8 +203,7 @@ def set_aside(store: Path, folder: Path) -> Path:
 
 def put_in_place(new: Path, store: Path) -> None:
     """Overwrite the store in place rather than renaming a file over it: waiting processes have it open already."""
-    handle = os.open(store, os.O_CREAT | os.O_RDWR, 0o600)
-    with os.fdopen(handle, "rb+") as into, new.open("rb") as out:
+    with os.fdopen(os.open(store, os.O_CREAT | os.O_RDWR, 0o600), "rb+") as into, new.open("rb") as out:
         _remove_logs(store)
         into.truncate(0)
         shutil.copyfileobj(out, into)

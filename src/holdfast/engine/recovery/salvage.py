@@ -37,11 +37,8 @@ _FRAME = 24
 _LENGTHS = dict(enumerate((0, 1, 2, 3, 4, 6, 8, 8, 0, 0)))  # bytes of numbers, by their kind
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 # Copied as they are; settings and counters are merged into those of the new store, and the queue of vectors is made again.
-BESIDE_JOURNAL = tuple(
-    table
-    for table in (*GROWING, *CHANGING, *KEYS)
-    if table.name not in ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
-)
+_NOT_COPIED = ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
+BESIDE_JOURNAL = tuple(table for table in (*GROWING, *CHANGING, *KEYS) if table.name not in _NOT_COPIED)
 _COUNTERS = {"seq": ("events", "seq")} | {name: (name, "number") for name in "projects chunks outputs failures".split()}
 
 

@@ -80,16 +80,16 @@ def rotate(memory: Memory, key_id: str, *, grace_days: int = 0) -> tuple[str, Ke
     with memory.store.transaction():
         secret, key = _keep(memory, old)
         if grace_days:
-            keys.expire(memory.store, old.id, days_before(now, -grace_days))
+            keys.mark(memory.store, old.id, "expires", days_before(now, -grace_days))
         else:
-            keys.revoke(memory.store, old.id, now)
+            keys.mark(memory.store, old.id, "revoked", now)
     return secret, key
 
 
 def revoke(memory: Memory, key_id: str) -> Key:
     """Revoke a key."""
     key = find_key(memory, key_id)
-    if not keys.revoke(memory.store, key.id, memory.clock.now()):
+    if not keys.mark(memory.store, key.id, "revoked", memory.clock.now()):
         raise Conflict(f"The key {key.id} was revoked already.")
     return key
 
@@ -149,7 +149,7 @@ def _let_in(memory: Memory, key: Key) -> tuple[Key, Access] | None:
     if why_not(key, now):
         return None
     if not key.used_at or days_between(key.used_at, now) > _AGO:
-        keys.used(memory.store, key.id, now)
+        keys.mark(memory.store, key.id, "used", now)
     return key, Access(user=key.owner, role=key.role, projects=key.projects)
 
 
