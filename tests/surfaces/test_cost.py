@@ -25,7 +25,7 @@ from tests.conftest import Time, keep, make_memory
 from tests.verbs.test_recall import Topics
 
 RECORDS = 220
-MOST_STATEMENTS = 23
+MOST_STATEMENTS = 26
 PARTS = ("orders", "payments", "invoices", "search", "mailer", "basket", "stock", "refunds", "login", "reports")
 QUESTION = "which database should the orders service use when the nightly payments job writes totals to storage"
 TOKEN = "ghp_" + "q7R2" * 9
