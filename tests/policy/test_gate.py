@@ -9,7 +9,16 @@ import pytest
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.query import Hit, Mode, Query
 from holdfast.model.record import Record, Source
-from holdfast.policy.ranking.gate import Basis, Evidence, answered, chances, current_first, labelled, passing
+from holdfast.policy.ranking.gate import (
+    Basis,
+    Evidence,
+    answered,
+    chances,
+    current_first,
+    is_statement,
+    labelled,
+    passing,
+)
 from tests.rows import each
 
 ASKED = Query(text="how do I run a migration on the orders table?")
@@ -67,6 +76,16 @@ def made(number: int, at: str, *, by: ActorKind = "user", source: Source = "expl
         id=str(number), title="t", body="b", created_at=at, by=Actor(kind=by, name="someone"), source=source
     )
     return Hit(**{"record": record, "score": 1.0, "confidence": "fair", "why": {}, "fit": 0.9, **hit})
+
+
+@each(("text", "expected"), [("Prices are stored in cents (not euros).", True), ("x = f(a_b) if a else {}", False)])
+def test_a_short_question_needs_more_of_what_is_long_or_code(text: str, expected: bool) -> None:
+    assert is_statement(text) is expected
+    assert not is_statement(text + " A word more." * 40)
+    unsure = of([0.4, 0.35, 0.2])
+    assert passing(ASKED, unsure, unsure.fits)
+    assert not passing(ASKED, replace(unsure, is_long=True, words=3), unsure.fits)
+    assert passing(ASKED, replace(unsure, is_long=True, words=20), unsure.fits)
 
 
 @each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])

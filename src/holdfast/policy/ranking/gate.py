@@ -5,6 +5,7 @@
 # multiplied. `python3 dev.py bench fit` fits the weights.
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
@@ -35,8 +36,11 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
 }
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (0.6, 0.97), "read": (0.6, 0.95)}
+LONG = 3.7  # how much higher the odds must be that a long text answers, divided by the root of the question's words
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
+# From which number and share of such signs on a text is code.
+SIGNS, FEW_SIGNS, CODE = re.compile(r"[][(){}=<>_;|\\]"), 5, 0.04
 COMPARED = 20  # of the best candidates make up the background
 EQUAL = 0.95  # of the best fit: those that fit so well are no rivals of the best
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
@@ -59,6 +63,7 @@ class Evidence:
     coverages: Sequence[float]
     words: int  # of the question
     odds: Sequence[float] = ()  # the log odds that the leading ones answer the question, by reading both
+    is_long: bool = False  # the first is long, or code
 
 
 def chances(evidence: Evidence) -> list[float]:
@@ -93,6 +98,11 @@ def features(evidence: Evidence) -> list[Weights]:
     ]
 
 
+def is_statement(text: str) -> bool:
+    """True if a text is short and in words, not code."""
+    return len(text) <= READABLE and len(SIGNS.findall(text)) < max(FEW_SIGNS, CODE * len(text))
+
+
 def answered(evidence: Evidence) -> float:
     """Return the probability that the question is answered: one candidate stands out, or the best fits well by itself."""
     top = chances(replace(evidence, fits=evidence.fits[:COMPARED], coverages=evidence.coverages[:COMPARED]))[:LEADERS]
@@ -117,7 +127,7 @@ def passing(query: Query, evidence: Evidence, scores: Sequence[float]) -> list[i
     if query.least is not None:
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
-    if best <= 0 or answered(evidence) < BARS[evidence.basis][query.mode]:
+    if best <= 0 or answered(evidence) < _bar(evidence, query.mode):
         return []
     close = CLOSE[query.mode]
     return [
@@ -125,6 +135,15 @@ def passing(query: Query, evidence: Evidence, scores: Sequence[float]) -> list[i
         for place, fit in enumerate(fits)
         if fit >= close * best or (fit >= ON_ITS_OWN and scores[place] >= close * scores[0])
     ]
+
+
+def _bar(evidence: Evidence, mode: Mode) -> float:
+    """Return how likely a question must be answered: a short one comes close to some part of many long texts."""
+    bar = BARS[evidence.basis][mode]
+    if not evidence.is_long or evidence.basis != "hybrid":
+        return bar
+    odds = bar / (1 - bar) * max(1.0, LONG / math.sqrt(1 + evidence.words))
+    return odds / (1 + odds)
 
 
 def is_severe(record: Record, grades: Sequence[str] = SEVERE) -> bool:

@@ -324,13 +324,13 @@ def read_leaders(
 ) -> None:
     """Set how likely the leading candidates answer a question, and what that adds to their scores.
 
-    Nothing is read if the first is long, or a turn of a conversation: what it says depends on what stands around it.
+    Nothing is read if the first is long, code, or a turn of a conversation: what it says depends on what stands around it.
     """
     close = gate.CONTENDS * candidates[0].fit
     leaders = _read(memory, asked, list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS])))
     first = leaders[0][1]
     session = first.by.session if first.by.kind == "user" else ""
-    if len(first.text) > gate.READABLE or (session and records.is_conversation(memory.store, session)):
+    if not gate.is_statement(first.text) or (session and records.is_conversation(memory.store, session)):
         return
     parts = [snippet(record.text, idf) for _, record in leaders]
     read = [reader.chances("answers", asked.query.text, part)["yes"] for part in parts]
@@ -348,8 +348,10 @@ def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None
 
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
+    first = asked.read.get(candidates[0].number) if candidates else None
     return gate.Evidence(
         basis=_basis(asked, candidates),
+        is_long=bool(first and not gate.is_statement(first.text)),
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
