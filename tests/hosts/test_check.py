@@ -1,11 +1,9 @@
 """`holdfast check` as CI runs it: in fresh clones without any set-up, and what each report says."""
 
-import io
 import json
 import os
 import shutil
 import subprocess
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,8 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from holdfast.hosts.cli.main import _run as command_line
-from tests import engines, scripts
+from tests import scripts
 from tests.conftest import new_folder, ran
 from tests.guides import ssh_to
 from tests.hosts.running import ROOT, runner, script_command
@@ -71,23 +68,13 @@ class Team:
 
 
 def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `holdfast` in this process: in a clone, with the home of its machine."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(place)
-        variables = {"HOME": str(place.parent), "HOLDFAST_EMBEDDER": "none", **environment}
-        for name, value in (engines.setting(variables.get("HOLDFAST_HOME", variables["HOME"])) | variables).items():
-            patch.setenv(name, value)
-        try:
-            code = command_line(list(arguments))
-        except SystemExit as leave:
-            code = int(str(leave.code or 0))
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    """Run `holdfast` in a clone, with the home of its machine."""
+    return runner(place, place.parent)(*arguments, **environment)
 
 
 @dataclass(kw_only=True)
 class Checking(Script):
-    """A script that begins in Ada's clone; commands run in this process, each clone with a home of its own."""
+    """A script that begins in Ada's clone; each clone has a home of its own."""
 
     team: Team
 
