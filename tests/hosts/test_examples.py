@@ -1,19 +1,17 @@
 """Every example of every help, and of the first screen, is run in a store made for it."""
 
-import io
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import click
 import pytest
 
-from holdfast.hosts.cli.main import WELCOME, _run, cli
+from holdfast.hosts.cli.main import WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import new_file, new_folder
-from tests.hosts.running import kept, runner
+from tests.hosts.running import Run, kept, runner
 from tests.hosts.test_help import ROOT, SHOWN
 from tests.importing import copied
 from tests.replicas.seats import git
@@ -22,7 +20,8 @@ from tests.rows import each, some
 pytestmark = pytest.mark.embedded
 FIRST, SECOND = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
 # Commands that run until they are stopped, open a browser or need a server; other tests start them.
-RUNNING = ("mcp", "web", "watch", "server", "completion", "demo", "store migrate", "--set database", "compat")
+NOT_RUN = ("mcp", "web", "watch", "server", "completion", "demo", "store migrate", "--set database", "compat")
+NOT_RUN += ("store backup /media",)
 # What has to happen first, by the beginning of an example.
 BEFORE = {
     "restore": [f"forget {FIRST} --reason done"],
@@ -45,9 +44,6 @@ def words_of(line: str) -> tuple[list[str], str]:
     """Return the arguments of an example, and the file it reads from stdin."""
     command, _, source = re.split(r"  +", line)[0].partition(" < ")
     return shlex.split(command)[1:], source
-
-
-NOT_RUN = (*RUNNING, "store backup /media")
 
 
 @pytest.fixture(scope="module")
@@ -87,17 +83,13 @@ def ids(prepared: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def place(prepared: Path, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder as it was, under the same path: a repository without a remote is known by it."""
+def holdfast(prepared: Path, ids: dict[str, str]) -> Run:
+    """Return what runs commands in the folder as it was, under the same path: a repository without a remote is known by it."""
     assert ids
     shutil.rmtree(prepared)
     shutil.copytree(prepared.parent / "before", prepared)
-    monkeypatch.chdir(prepared / "work")
-    monkeypatch.setenv("HOME", str(prepared / "home"))
-    monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
-    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "ada@example.org")
-    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "ada@example.org")
-    return prepared
+    ada = dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "ada@example.org")
+    return runner(prepared / "work", prepared / "home", **ada)
 
 
 @each("line", [line for line in SHOWN if line.removeprefix("holdfast ").startswith(NOT_RUN)])
@@ -113,39 +105,26 @@ def test_an_example_that_is_not_run_is_understood(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [line for line in SHOWN if not line.removeprefix("holdfast ").startswith(NOT_RUN)])
-def test_an_example_can_be_run(
-    ids: dict[str, str], place: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_example_can_be_run(ids: dict[str, str], prepared: Path, holdfast: Run, line: str) -> None:
     words, source = words_of(line)
     text = shlex.join(words)
     text += next((f" {flag}" for start, flag in MORE.items() if text.startswith(start)), "")
-    if "vectors" in words:
-        monkeypatch.setenv("HOLDFAST_EMBEDDER", "local")
+    embedder = "local" if "vectors" in words else "none"
+    given = (prepared / "work" / source).read_bytes() if source else b"y\ny\ny\ny\n"
     before = next((steps for start, steps in BEFORE.items() if text.startswith(start)), [])
     for step in [*before, text]:
-        home = str(place / "home")
-        arguments = [ids.get(word, word).replace("~", home) for word in shlex.split(step)]
-        given = (place / "work" / source).read_bytes() if source else b"y\ny\ny\ny\n"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        code = _run(arguments)
-        shown = capsys.readouterr()
+        arguments = [ids.get(word, word).replace("~", str(prepared / "home")) for word in shlex.split(step)]
+        done = holdfast(*arguments, stdin=given, HOLDFAST_EMBEDDER=embedder)
     expected = next((code for start, code in CODES.items() if text.startswith(start)), 0)
-    assert code == expected, f"{line}: {shown.out}{shown.err}"
-    assert shown.out.strip() or shown.err.strip()
+    assert done.returncode == expected, f"{line}: {done.stdout}{done.stderr}"
+    assert done.stdout.strip() or done.stderr.strip()
 
 
-def test_the_first_screen_keeps_its_promise(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_screen_keeps_its_promise(prepared: Path, holdfast: Run) -> None:
     """What the first command saves, the second finds by its meaning, and `init` sets up the clients."""
-    monkeypatch.setenv("HOLDFAST_EMBEDDER", "local")
     remember, recall, init = (shlex.split(line) for line in WELCOME)
-    assert _run(remember) == 0
-    capsys.readouterr()
-    assert _run(recall) == 0
-    assert "Run the migrations before the seed script." in capsys.readouterr().out
-    assert _run(["brief"]) == 0
-    assert "Run the migrations before the seed script." in capsys.readouterr().out
-    assert _run([*init, "--yes"]) == 0
-    assert "Claude Code" in capsys.readouterr().out
-    assert (place / "home" / ".claude.json").exists()
+    saved = "Run the migrations before the seed script."
+    for words, said in ((remember, ""), (recall, saved), (["brief"], saved), ([*init, "--yes"], "Claude Code")):
+        done = holdfast(*words, HOLDFAST_EMBEDDER="local")
+        assert (done.returncode, said in done.stdout) == (0, True), done
+    assert (prepared / "home" / ".claude.json").exists()

@@ -14,21 +14,15 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
+from tests.hosts.conftest import environment_of
 
 AWAY = "postgresql://nobody@127.0.0.1:1/holdfast"
 
 
 def settings(folder: Path, database: str, **more: str) -> Settings:
-    environment = {
-        "HOLDFAST_DATABASE": database,
-        "HOLDFAST_HOME": str(folder / "home"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-        "HOLDFAST_AGENT": "anna",
-        "HOLDFAST_STARTERS": "false",
-        **{f"HOLDFAST_{name.upper()}": value for name, value in more.items()},
-    }
-    return load_settings(folder=folder, environment=environment)
+    own = {"agent": "anna", "database": database, **more}
+    variables = {f"HOLDFAST_{name.upper()}": value for name, value in own.items()}
+    return load_settings(folder=folder, environment=environment_of(folder) | variables)
 
 
 @pytest.fixture
@@ -62,7 +56,7 @@ def test_what_is_kept_while_the_database_is_away_gets_there_once_it_is_back(tmp_
 
 def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, team: str) -> None:
     assert found(tmp_path, team, "ferry")[0] == []
-    assert not [name for name in (COPY, "holdfast.db") if (tmp_path / "home" / name).exists()]  # as in a container
+    assert not [name for name in (COPY, "holdfast.db") if (tmp_path / "store" / name).exists()]  # as in a container
     with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
         keep(memory, "The ferry leaves from pier nine.", visibility="team")
         keep(memory, "My own ferry ticket is green.")
