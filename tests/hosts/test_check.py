@@ -20,13 +20,9 @@ from tests.hosts.scripts import Script
 from tests.replicas.seats import git
 from tests.rows import some
 
-pytestmark = [
-    pytest.mark.embedded,
-    pytest.mark.xdist_group("check"),
-]  # the team is made once, and its stores are copied
+# The team is made once, and its stores are copied.
+pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("check")]
 CODE = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
-
-
 REMOTE = "git@example.org:acme/shop.git"  # what git would start as ssh reads and writes a folder instead
 
 
@@ -67,9 +63,9 @@ class Team:
         return sorted((self.ada / ".holdfast" / "memories").glob("*.md"))
 
 
-def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(place: Path, *arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:
     """Run `holdfast` in a clone, with the home of its machine."""
-    return runner(place, place.parent)(*arguments, **environment)
+    return runner(place, place.parent)(*arguments, **given)
 
 
 @dataclass(kw_only=True)
@@ -77,9 +73,6 @@ class Checking(Script):
     """A script that begins in Ada's clone; each clone has a home of its own."""
 
     team: Team
-
-    def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return run(self.folder, *words, **self.environment)
 
     steps: ClassVar = {
         **Script.steps,
@@ -95,7 +88,7 @@ class Checking(Script):
 
 def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Checking:
     team: Team = request.getfixturevalue("team")
-    return Checking(team.ada, known, holdfast=runner(team.ada, team.ada.parent), team=team)
+    return Checking(team.ada, known, holdfast=lambda *words, cwd, **given: run(cwd, *words, **given), team=team)
 
 
 globals().update(scripts.scripts_in(__file__, start))
@@ -155,12 +148,8 @@ def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path:
     assert len({result["partialFingerprints"]["memory/v1"] for result in results}) == 2
 
     (suite,) = ET.fromstring(run(place, "check", "--format", "junit").stdout)
-    assert [suite.get(name) for name in ("name", "tests", "failures", "errors")] == [
-        "team memories since main",
-        "2",
-        "2",
-        "0",
-    ]
+    counted = [suite.get(name) for name in ("name", "tests", "failures", "errors")]
+    assert counted == ["team memories since main", "2", "2", "0"]
     failures = {str(case.get("name"))[:12]: case.find("failure") for case in suite if case.get("classname")}
     limit = some(failures["The limit is"])
     assert (len(failures), limit.get("type")) == (2, "memory-untrue")

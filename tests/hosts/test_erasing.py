@@ -54,40 +54,37 @@ class Stage:
         for folder, source in sampled(beginnings, 3):  # the first and the last: each folder, each source
             session = f"new-{folder.name}-{source}-{os.urandom(3).hex()}"
             command = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
-            said.append(self.hook("SessionStart", folder, session_id=session, source=source))
-            said.append(self.hook("UserPromptSubmit", folder, session_id=session, prompt="What now?"))
-            said.append(self.hook("PreToolUse", folder, session_id=session, **command))
+            given = {
+                "SessionStart": {"source": source},
+                "UserPromptSubmit": {"prompt": "What now?"},
+                "PreToolUse": command,
+            }
+            said += [self.hook(event, folder, session_id=session, **more) for event, more in given.items()]
         said.append(self.hook("SessionStart", self.shop, session_id="abc-1", source="compact"))
         return "\n".join(said)
 
-    def holding(self, what: str = TOKEN) -> set[str]:
-        """Give the files that hold a word, names included, outside of git's own folders."""
+    def holding(self) -> set[str]:
+        """Give the files that hold the token, names included, outside of git's own folders."""
         found = set()
         for folder in self.folders:
-            for path in folder.rglob("*"):
+            for path in (path for path in folder.rglob("*") if path.is_file()):
                 inside = path.relative_to(folder).parts
-                if path.is_file() and ".git" not in inside:
-                    raw = b"/".join(map(os.fsencode, inside)) + path.read_bytes()
-                    if what.encode() in raw.lower():
-                        found.add(str(path))
+                raw = b"/".join(map(os.fsencode, inside)) + path.read_bytes()
+                if ".git" not in inside and TOKEN.encode() in raw.lower():
+                    found.add(str(path))
         return found
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stage, str]:
+    """Turn everything on and let a memory go everywhere; give its id."""
     tmp_path = tmp_path_factory.mktemp("erasing")
     bare = remote_with_commit(tmp_path)
     shop, other, home = tmp_path / "shop", tmp_path / "other", tmp_path / "store"
     git(tmp_path, "clone", "-q", str(bare), str(shop))
     git(shop, "worktree", "add", "-q", "-b", "topic", str(other))
     run = runner(shop, tmp_path, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
-    return Stage(home=home, shop=shop, other=other, elsewhere=new_folder(tmp_path / "elsewhere"), run=run)
-
-
-@pytest.fixture(scope="module")
-def filled(stage: Stage) -> tuple[Stage, str]:
-    """Turn everything on and let a memory go everywhere; give its id."""
-    run = stage.run
+    stage = Stage(home=home, shop=shop, other=other, elsewhere=new_folder(tmp_path / "elsewhere"), run=run)
     record = kept(run, TEXT, *SCAR, "--team")
     kept(run, "Orders live in PostgreSQL, since the beginning of time.", "--kind", "decision", "--team")
     prompt = f"Please keep this in mind: {TEXT} And now fix the tests."

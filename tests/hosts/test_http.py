@@ -26,7 +26,7 @@ from tests import engines
 from tests.conftest import at_once, new_file, new_folder, ran
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import preloaded
+from tests.hosts.running import ROOT, preloaded
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, Peer
 from tests.hosts.test_mcp import text_of as said_by
@@ -34,7 +34,7 @@ from tests.hosts.toy import most_told
 from tests.rows import each, sampled
 from tests.serving import server_of
 
-ROOT = Path(__file__).parent.parent.parent
+TOYS = (("-m", "tests.hosts.toy", "--http"), "toy")  # the command, and its token
 ERAS = pytest.mark.parametrize("mode", sampled(["legacy", "2026-07-28"], 2))
 
 
@@ -47,8 +47,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    environment = {**environment_of(tmp_path_factory.mktemp("toys")), "PYTHONPATH": str(ROOT)}
-    with Served(environment, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as one:
+    with Served(environment_of(tmp_path_factory.mktemp("toys")), ROOT, *TOYS) as one:
         yield one
 
 
@@ -209,7 +208,7 @@ def test_a_cancelled_call_reports_no_more_and_does_not_disturb_the_next(environm
             await client.call_tool("work", {"seconds": 1.2})  # longer than what was cancelled goes on for
             return len(told), text_of(await client.call_tool("echo", {"text": "Still here."}))
 
-    with Served({**environment, "PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as toys:
+    with Served(environment, ROOT, *TOYS) as toys:
         assert asyncio.run(session(toys)) == (1, "Still here.")
         toys.process.terminate()
         assert toys.process.wait(timeout=120) == 0
@@ -251,7 +250,7 @@ def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
     files = ["http-token"] if engines.is_postgres() else ["holdfast.db", "http-token"]
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == files
     stream.close()
-    served.close()
+    served.process.close()
 
 
 def test_a_port_that_is_taken_is_said_so(environment: dict[str, str], tmp_path: Path) -> None:
@@ -285,11 +284,9 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
 
     peers = [Peer(environment, tmp_path) for _ in range(STDIO)]
     with Served(environment, tmp_path) as served:
-        calls: dict[str, Callable[..., str]] = {
-            f"pipe{place}": lambda name, peer=peer, **given: said_by(peer.call(name, **given))
-            for place, peer in enumerate(peers)
-        }
-        calls |= {f"web{place}": served.call for place in range(HTTP)}
+        calls: dict[str, Callable[..., str]] = {f"web{place}": served.call for place in range(HTTP)}
+        for place, peer in enumerate(peers):
+            calls[f"pipe{place}"] = lambda name, peer=peer, **given: said_by(peer.call(name, **given))
         at_once(work, calls.items())
         assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
         assert [answer for answer in found if " fit" not in answer] == []
@@ -314,8 +311,7 @@ async def greet(scope: dict[str, object], _receive: object, send: object) -> Non
 def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         http = type("Own", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
-        config = uvicorn.Config(greet, http=http, log_config=None, lifespan="off")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(greet, http=http, log_config=None, lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -125,11 +125,9 @@ def examples(name: str, tool: Tool, *known: dict[str, str]) -> Iterator[dict[str
 
 def untouched(fort: Fort) -> list[str]:
     """Give everything that was ever told about what is not Anna's."""
-    told = fort.members.owner.store.db.query(
-        "select cast(events as text) from events where name in ('carla', 'ben') or about in (select value from json_each(:ids)) order by seq",
-        {"ids": json.dumps([one for one in (*fort.there.values(), *fort.own.values()) if not one.isdigit()])},
-    )
-    return [str(row[0]) for row in told]
+    ids = json.dumps([one for one in (*fort.there.values(), *fort.own.values()) if not one.isdigit()])
+    sql = "select cast(events as text) from events where name in ('carla', 'ben') or about in (select value from json_each(:ids)) order by seq"
+    return [str(row[0]) for row in fort.members.owner.store.db.query(sql, {"ids": ids})]
 
 
 def test_what_is_hidden_is_there_for_whom_it_belongs_to(fort: Fort) -> None:
@@ -151,10 +149,8 @@ def test_an_id_of_another_is_answered_like_one_that_never_was(fort: Fort, name: 
         never = "9" * len(said) if said.isdigit() else NEVER
         asked = zip(calls_of(tool, said, whole=False), calls_of(tool, never, whole=False), strict=True)
         for one, other in sampled(asked, 3):
-            came, unknown = (
-                ask(fort, team.READER, name, "tools/call", {"name": tool.name, "arguments": given})
-                for given in (one, other)
-            )
+            calls = [{"name": tool.name, "arguments": given} for given in (one, other)]
+            came, unknown = (ask(fort, team.READER, name, "tools/call", call) for call in calls)
             assert [secret for secret in (THERE[1], OWN[1]) if secret in came] == []
             if not (said.isdigit() and OURS[1] in came + unknown):  # a digit may also occur in what the reader may see
                 assert _alike(came, said) == _alike(unknown, never), one
@@ -207,9 +203,7 @@ def test_an_export_holds_only_what_one_can_see(fort: Fort) -> None:
         assert THERE[1] not in _everything(elsewhere)
         assert elsewhere.store.project_number(BANK) == -1
     assert (own in carried, THERE[1] in carried, OWN[1] in carried) == (True, False, False)
-    with at_work(
-        fort.members, team.visit("carla", SHOP)
-    ) as narrowed:  # her own, written in the project the key has lost
+    with at_work(fort.members, team.visit("carla", SHOP)) as narrowed:  # hers, in the project the key has lost
         assert THERE[1] not in _everything(narrowed)
 
 

@@ -8,7 +8,7 @@ The calls are made from the tables of tools, so a new one is covered by being th
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from tests.conftest import new_folder
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import EACH_TOOL, calls_of
 from tests.replicas.seats import commit, git
-from tests.rows import each, sampled
+from tests.rows import each, of_type, sampled
 from tests.serving import server_of
 from tests.surfaces.examples import EXAMPLES, filled, requests_of
 
@@ -92,13 +92,9 @@ def planted(memory: Memory) -> dict[str, str]:
     close(memory, close_type="quick", payload={"title": SHORT, "completed": POISON, "next_steps": POISON})
     memory, opening = start(memory, title=SHORT, issue=SHORT, force=True)
     session = opening["session"].id
-    lesson: dict[str, Any] = {
-        "severity": "critical",
-        "counter_arguments": [POISON, POISON],
-        "why": POISON,
-        "action_protocol": [POISON],
-    }
-    lesson |= {"applies_when": [POISON], "blocking": True, "verify_with": [SHORT], "must_show": SHORT}
+    lesson: dict[str, Any] = {"severity": "critical", "counter_arguments": [POISON, POISON], "why": POISON}
+    lesson |= {"action_protocol": [POISON], "applies_when": [POISON], "blocking": True}
+    lesson |= {"verify_with": [SHORT], "must_show": SHORT}
     scar = kept(memory, kind="scar", fields=lesson, triggers=("git push", "path:api/*"))
     fact = kept(memory, anchors=("src/a.py",), extra={"note": POISON})
     decision = kept(memory, kind="decision", fields={"rationale": POISON, "alternatives": [POISON]})
@@ -109,27 +105,19 @@ def planted(memory: Memory) -> dict[str, str]:
     hot = kept(memory)
     promote(memory, hot)
     revise(memory, hot, Revision(title=f"{SHORT} again"))
-    held = write(memory, replace(drafted(), kind="preference", source="inferred"), waivers=WAIVED)
+    held = kept(memory, kind="preference", source="inferred")
     retired = retire(memory, kept(memory), POISON).id
-    thread = open_thread(memory, SHORT)
-    assert isinstance(held, WrittenPending)
-    assert isinstance(thread, Opened)
+    thread = of_type(Opened, open_thread(memory, SHORT)).thread.record.id
     save_transcript(memory, f"user: {POISON}")
     ids = {"session": session, "earlier": earlier, "scar": scar, "fact": fact, "hot": hot, "decision": decision}
-    ids |= {"retired": retired, "pending": held.record.id, "thread": thread.thread.record.id, "summary": summary}
+    ids |= {"retired": retired, "pending": held, "thread": thread, "summary": summary}
     return ids | {f"number {name}": str(number) for name, number in zip("ab", numbers_of(memory, [scar, fact]).values(), strict=True)}  # fmt: skip
 
 
-WAIVED = Waivers(duplicate=True, transient=True, scope=True)
-
-
-def drafted() -> Draft:
-    return Draft(body=POISON, title=SHORT, visibility="team")
-
-
 def kept(memory: Memory, **given: Any) -> str:
-    done = write(memory, replace(drafted(), **given), waivers=WAIVED)
-    assert isinstance(done, Written | WrittenPending), done
+    poison = Draft(body=POISON, title=SHORT, visibility="team", **given)
+    done = write(memory, poison, waivers=Waivers(duplicate=True, transient=True, scope=True))
+    assert isinstance(done, WrittenPending if given.get("source") == "inferred" else Written), done
     return done.record.id
 
 

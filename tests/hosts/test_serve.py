@@ -30,8 +30,6 @@ from tests.rows import missing, rows, some
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
 pytestmark = pytest.mark.xdist_group("serve")
-
-
 KEYS = dict.fromkeys(("anna", "ben"), (SHOP, "write"))
 KEYS |= {"carla": (BANK, "write"), "rita": (SHOP, "read"), "root": ("*", "admin")}
 
@@ -75,9 +73,8 @@ def get(served: Served, path: str, key: str = "") -> httpx2.Response:
 
 
 def call(served: Served, key: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> str:
-    reply = served.ask(
-        "tools/call", {"name": name, "arguments": arguments}, authorization=bearer(key), **(headers or {})
-    )
+    more = {"authorization": bearer(key), **(headers or {})}
+    reply = served.ask("tools/call", {"name": name, "arguments": arguments}, **more)
     assert reply.status == 200, reply
     return str(reply.json["result"]["content"][0]["text"])
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.setup.apply import apply, planned, read_manifest
-from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.others import others
 from tests.conftest import new_file
@@ -71,31 +70,20 @@ def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place
 
 def test_data_is_found_where_each_system_keeps_it(place: Place) -> None:
     assert list(others(place.machine)) == []
-    kept = {
-        "gitmem": "{project}/.gitmem/x",
-        "memory-mcp": "{home}/.memory-mcp/memory.db",
-        "claude-mem": "{home}/.claude-mem/claude-mem.db",
-        "bettermemory": "{home}/.claude-memory/x",
-    }
+    kept = {"gitmem": "{project}/.gitmem", "memory-mcp": "{home}/.memory-mcp/memory.db"}
+    kept |= {"claude-mem": "{home}/.claude-mem/claude-mem.db", "bettermemory": "{home}/.claude-memory"}
     for template in kept.values():
-        written(place, template, "")
+        written(place, template if template.endswith(".db") else f"{template}/x", "")
     for words in ("init -q", "commit -qm x --allow-empty", "notes --ref=mem/decisions add -m x", "pack-refs --all"):
         git(place.machine.project, *words.split())
-    found = {one.system.name: one.data for one in others(place.machine)}
-    assert {name: path.name for name, path in found.items() if path} == {
-        "gitmem": ".gitmem",
-        "memory-mcp": "memory.db",
-        "git-notes": "project",
-        "claude-mem": "claude-mem.db",
-        "bettermemory": ".claude-memory",
-    }
+    there = {name: place.path(template) for name, template in kept.items()} | {"git-notes": place.machine.project}
+    assert {one.system.name: one.data for one in others(place.machine) if one.data} == there
 
 
 def test_the_doctor_names_a_second_memory(place: Place) -> None:
     written(place, *ROWS[0][:2])
     place.init("claude-code")
-    checks = {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
-    assert checks["other memory"].fix == "holdfast switch gitmem"
+    assert place.checks()["other memory"].fix == "holdfast switch gitmem"
 
 
 def test_one_command_replaces_a_system_and_imports_its_data(
@@ -108,12 +96,8 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     for template, content, _ in (ROWS[0], ROWS[1], ROWS[5]):
         written(here, template, content)
     lesson = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
-    more = {
-        "description": "It broke checkout.",
-        "counter_arguments": ["one", "two"],
-        "created_at": "2026-01-02T03:04:05Z",
-    }
-    written(here, "{project}/.gitmem/learnings.json", [lesson | more])
+    more = {"description": "It broke checkout.", "created_at": "2026-01-02T03:04:05Z"}
+    written(here, "{project}/.gitmem/learnings.json", [{**lesson, **more, "counter_arguments": ["one", "two"]}])
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     promised = run("switch", "--dry-run").stdout
     assert "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in promised
