@@ -9,7 +9,7 @@ import pytest
 
 from tests import engines
 from tests.conftest import new_folder
-from tests.hosts.running import ROOT, Run, module, release_worker, runner
+from tests.hosts.running import Run, release_worker, runner
 
 
 def environment_of(folder: Path) -> dict[str, str]:
@@ -56,9 +56,3 @@ def project(tmp_path: Path) -> Path:
 def holdfast(run: Run, home: Path, project: Path) -> Run:
     """Give the command line on that store, in that checkout."""
     return partial(run, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
-
-
-@pytest.fixture
-def bench(own_home: Path) -> Run:
-    """Return a function that runs `python -m bench`, as `python3 dev.py bench` does."""
-    return partial(runner(ROOT, own_home), program=module("bench"))

@@ -24,6 +24,7 @@ import pytest
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import main as hook_main
 from tests import engines
+from tests.rows import missing
 
 ROOT = Path(__file__).parent.parent.parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -82,6 +83,26 @@ def script_command(folder: Path) -> tuple[Path, int]:
 def module(name: str) -> str:
     """Return a program that runs a module."""
     return f"import runpy; runpy.run_module({name!r}, run_name='__main__')"
+
+
+def killed_at(step: int, calls: Sequence[str], before: str = "") -> str:
+    """Return a program that runs `holdfast` until some functions of it are called for the n-th time; if it ends, it says how often they were."""
+    return f"""
+import atexit, os, sys
+{before}
+steps = 0
+def look(frame, event, arg):
+    global steps
+    if event == "call" and frame.f_code.co_name in {tuple(calls)!r} and "holdfast" in frame.f_code.co_filename:
+        steps += 1
+        if steps == {step}:
+            os.kill(os.getpid(), 9)
+atexit.register(lambda: print(steps))
+from holdfast.hosts.cli.entry import main
+import holdfast.hosts.cli.main
+sys.setprofile(look)
+main()
+"""
 
 
 class Forked:
@@ -205,6 +226,12 @@ def _forking() -> socket.socket:
 def answer(done: subprocess.CompletedProcess[str]) -> Any:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def ended(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
+    """Check how a command ended and what it said: on stderr what stopped it, else on stdout."""
+    printed = " ".join((done.stderr if code > 1 else done.stdout).split())
+    assert (done.returncode, missing(printed, *said)) == (code, []), f"{done.stdout}{done.stderr}"
 
 
 def kept(run: Run, *arguments: str) -> str:

@@ -15,7 +15,7 @@ import yaml
 from tests import scripts
 from tests.conftest import new_folder, ran
 from tests.guides import ssh_to
-from tests.hosts.running import ROOT, runner, script_command
+from tests.hosts.running import ROOT, ended, runner, script_command
 from tests.hosts.scripts import Script
 from tests.replicas.seats import git
 from tests.rows import some
@@ -126,9 +126,8 @@ RAISED, GONE = CODE.replace("LIMIT = 5", "LIMIT = 7"), "LIMIT = 7\n"
 def test_a_file_that_was_unreadable_before_is_a_warning(team: Team) -> None:
     (team.ada / ".holdfast" / "memories" / "odd.md").write_bytes(b"---\nkind: fact\n---\n\xff\xfe\n")
     team.push("main")
-    done = run(team.clone("ci"), "check", "--format", "github")
-    assert done.returncode == 0
-    assert "::warning title=Holdfast::.holdfast/memories/odd.md was not checked" in done.stdout
+    said = "::warning title=Holdfast::.holdfast/memories/odd.md was not checked"
+    ended(run(team.clone("ci"), "check", "--format", "github"), 0, said)
 
 
 def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path: Path) -> None:
@@ -136,8 +135,7 @@ def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path:
 
     place, paths = team.branch("raise", GONE), {"pay.py", f".holdfast/memories/{team.memories()[0].name}"}
     report = tmp_path / "check.sarif"
-    done = run(place, "check", "--format", "sarif", "-o", str(report))
-    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)
+    ended(run(place, "check", "--format", "sarif", "-o", str(report)), 1, "The limit is five.")
     Sarif.model_validate_json(report.read_text())
     (checked,) = json.loads(report.read_text())["runs"]
     results, driver = checked["results"], checked["tool"]["driver"]
@@ -200,8 +198,7 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
     }
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
     done = ran(command, place, env=environment, pass_fds=[requests])
-    assert done.returncode == 1, done.stderr
-    assert "::error file=pay.py,line=1," in done.stdout
+    ended(done, 1, "::error file=pay.py,line=1,")
     assert "The limit is five." in (tmp_path / "summary.md").read_text()
     assert json.loads((tmp_path / "check.sarif").read_text())["runs"][0]["results"]
 
@@ -216,5 +213,4 @@ def test_the_hook_for_pre_commit_stops_a_commit(team: Team) -> None:
     assert run(place, *arguments).returncode == 0
     (place / "pay.py").write_text(RAISED)
     git(place, "add", "-A")
-    done = run(place, *arguments)
-    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)
+    ended(run(place, *arguments), 1, "The limit is five.")

@@ -14,15 +14,14 @@ import holdfast
 from holdfast.compose import worker_lock
 from holdfast.model.ids import short
 from holdfast.verbs.search.recall import CATCH_UP
-from tests.hosts.running import Run, answer, kept
+from tests.hosts.running import Run, answer, ended, kept
 from tests.hosts.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
 
 
 def test_broken_utf8_in_an_argument_is_refused(run: Run) -> None:
-    done = run("remember", os.fsdecode(b"caf\xe9"))
-    assert (done.returncode, "not valid UTF-8" in done.stderr) == (64, True)
+    ended(run("remember", os.fsdecode(b"caf\xe9")), 64, "not valid UTF-8")
 
 
 def filled(home: Path, count: int) -> dict[str, str]:

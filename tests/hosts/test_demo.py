@@ -39,7 +39,7 @@ from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
-from tests.hosts.running import Run
+from tests.hosts.running import Run, ended
 from tests.rows import examples, refused
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
@@ -158,8 +158,7 @@ def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
 def test_a_folder_with_something_in_it_is_left_alone(run: Run, tmp_path: Path) -> None:
     folder = new_folder(tmp_path / "mine")
     (folder / "notes.txt").write_text("mine")
-    done = run("demo", str(folder))
-    assert (done.returncode, "not empty" in done.stderr) == (4, True)
+    ended(run("demo", str(folder)), 4, "not empty")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
     with open_demo(tmp_path / "store", lambda: START) as memory:
         keep(memory, "The first thing that was kept here.")

@@ -150,10 +150,8 @@ FIELDS = (
     event=st.sampled_from([*EVENTS, "Nonsense", ""]),
     name=st.sampled_from(["claude-code", "codex", "gemini", "copilot", "cursor", "opencode", "other"]),
 )
-def test_whatever_comes_in_nothing_breaks(
-    raw: bytes, event: str, name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    home = tmp_path_factory.getbasetemp() / "fuzz"
+def test_whatever_comes_in_nothing_breaks(raw: bytes, event: str, name: str, own_home: Path) -> None:
+    home = own_home / "store"
     hold_worker(home)
     printed = fire(home, event, raw, name)
     assert printed == "" or isinstance(json.loads(printed), dict)

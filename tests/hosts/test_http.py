@@ -26,7 +26,7 @@ from tests import engines
 from tests.conftest import at_once, new_file, new_folder, ran
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import ROOT, preloaded
+from tests.hosts.running import ROOT, ended, preloaded
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, Peer
 from tests.hosts.test_mcp import text_of as said_by
@@ -256,14 +256,13 @@ def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
 def test_a_port_that_is_taken_is_said_so(environment: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = preloaded([*SERVE[2:4], "--port", str(taken.getsockname()[1])], tmp_path, environment)
-    assert done.returncode == 64
-    assert "--port 0 takes any that is free" in done.stderr.replace("\n", " ")
+    ended(done, 64, "--port 0 takes any that is free")
 
 
 def test_without_the_package_it_says_what_to_install(environment: dict[str, str], tmp_path: Path) -> None:
     shadow = new_file(tmp_path / "shadow" / "uvicorn.py", "raise ImportError('not here')\n").parent
     done = ran([sys.executable, *SERVE], tmp_path, env={**environment, "PYTHONPATH": str(shadow)})
-    assert (done.returncode, "pip install 'holdfast[http]'" in done.stderr.replace("\n", " ")) == (5, True)
+    ended(done, 5, "pip install 'holdfast[http]'")
 
 
 # Many clients on one store at once, over stdio and HTTP: nothing is lost, nobody gets an error.

@@ -277,17 +277,10 @@ def test_the_session_of_another_user_is_not_taken_up_titled_or_closed_but_by_an_
     assert not is_open()
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("machine")
-    for name in ("README.md", "notes.md", "CLAUDE.md"):
-        new_file(folder / name, f"# Notes\n\n- Always rehearse {FILED} migrations on a copy of the data first.\n")
-    return folder
-
-
-def test_no_tool_reads_files_of_the_server(fort: Fort, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(machine)
-    for (name, tool), said in product(TOOLS, (str(machine / "notes.md"), str(machine), "notes.md", ".")):
+def test_no_tool_reads_files_of_the_server(fort: Fort, tmp_path: Path) -> None:
+    for name in ("README.md", "notes.md", "CLAUDE.md"):  # in the folder the server works in
+        new_file(tmp_path / name, f"# Notes\n\n- Always rehearse {FILED} migrations on a copy of the data first.\n")
+    for (name, tool), said in product(TOOLS, (str(tmp_path / "notes.md"), str(tmp_path), "notes.md", ".")):
         for arguments in sampled(calls_of(tool, said, whole=False), 8):
             came = ask(fort, team.ANNA, name, "tools/call", {"name": tool.name, "arguments": arguments})
             assert FILED not in came, (tool.name, arguments)

@@ -351,10 +351,10 @@ def test_a_client_that_leaves_in_the_middle_is_no_error(toys: Peer) -> None:
 # What a client starts is lean.
 HEAVY = {"click", "numpy", "rich", "sqlite3", "platformdirs", "mcp"}
 START = """
-import sys
+import atexit, sys
+atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))
 from holdfast.hosts.cli.entry import main
 main()
-print(*sorted(name for name in sys.modules), file=sys.stderr)
 """
 
 

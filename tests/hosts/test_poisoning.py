@@ -8,6 +8,7 @@ The calls are made from the tables of tools, so a new one is covered by being th
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,14 +65,11 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    yield from poisoned(tmp_path_factory.mktemp("poisoned"))
+    with poisoned(tmp_path_factory.mktemp("poisoned")) as made:
+        yield made
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Place]:
-    yield from poisoned(tmp_path)
-
-
+@contextmanager
 def poisoned(folder: Path) -> Iterator[Place]:
     work = new_folder(folder / "work")
     git(work, "init", "-q")
@@ -159,9 +157,10 @@ def test_the_poison_is_shown_so_that_something_was_tried(place: Place) -> None:
     assert MARKERS.search(SHORT)
 
 
-def test_no_hook_shows_a_marker(fresh: Place) -> None:
-    home, cwd = str(fresh.folder.parent), str(fresh.folder)
-    prepare(fresh.memory, Path(prepared_file(home, cwd)), {"path": cwd, "remotes": remotes_of(cwd)})
+def test_no_hook_shows_a_marker(tmp_path: Path) -> None:
+    with poisoned(tmp_path) as fresh:
+        home, cwd = str(fresh.folder.parent), str(fresh.folder)
+        prepare(fresh.memory, Path(prepared_file(home, cwd)), {"path": cwd, "remotes": remotes_of(cwd)})
     write_handover(Path(handover_file(home, "s1")), POISON)
     said = []
     for event, more, given in (

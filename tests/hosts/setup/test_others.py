@@ -11,7 +11,7 @@ from holdfast.hosts.setup.apply import apply, planned, read_manifest
 from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.others import others
 from tests.conftest import new_file
-from tests.hosts.running import Run
+from tests.hosts.running import Run, ended
 from tests.hosts.setup.conftest import Place
 from tests.replicas.seats import git
 from tests.rows import rows
@@ -102,8 +102,7 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     promised = run("switch", "--dry-run").stdout
     assert "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in promised
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
-    done = run("switch", "gitmem", "--yes")
-    assert (done.returncode, "1 imported (1 scar)" in done.stdout) == (0, True), done.stdout
+    ended(run("switch", "gitmem", "--yes"), 0, "1 imported (1 scar)")
     assert "--surface" in (project / ".mcp.json").read_text(encoding="utf-8")
     assert "It broke checkout." in run("recall", "skipped migrations").stdout
     after = (project / ".mcp.json").read_text(encoding="utf-8")
