@@ -14,16 +14,10 @@ from tests.hosts.running import Run, release_worker, runner
 
 def environment_of(folder: Path) -> dict[str, str]:
     """Give the variables of a process with a home and a store of its own, searched by words."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))}
-    return {
-        **inherited,
-        "HOME": str(folder),
-        "HOLDFAST_HOME": str(folder / "store"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-        "HOLDFAST_STARTERS": "false",
-        **engines.setting(str(folder / "store")),
-    }
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))}
+    given |= {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "store"), "HOLDFAST_EMBEDDER": "none"}
+    given |= {"HOLDFAST_PROJECT": "example.org/acme/shop", "HOLDFAST_STARTERS": "false"}
+    return given | engines.setting(str(folder / "store"))
 
 
 @pytest.fixture

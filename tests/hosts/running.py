@@ -128,7 +128,6 @@ class Forked:
         return self._wait(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends."""
         code = self._wait(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
@@ -142,7 +141,6 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal if it still runs."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -231,7 +229,7 @@ def answer(done: subprocess.CompletedProcess[str]) -> Any:
 def ended(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
     """Check how a command ended and what it said: on stderr what stopped it, else on stdout."""
     printed = " ".join((done.stderr if code > 1 else done.stdout).split())
-    assert (done.returncode, missing(printed, *said)) == (code, []), f"{done.stdout}{done.stderr}"
+    assert (done.returncode, missing(printed, *said)) == (code, []), done
 
 
 def kept(run: Run, *arguments: str) -> str:
@@ -278,7 +276,6 @@ def injected(reply: Any) -> str:
 
 
 def wait_for(check: Any, seconds: float = 300.0) -> None:
-    """Wait until something is so."""
     until = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < until, "it did not come to be"
@@ -308,6 +305,5 @@ def hold_worker(home: Path) -> None:
 
 
 def release_worker(home: Path) -> None:
-    """Let workers run again."""
     if home in _HELD:
         os.close(_HELD.pop(home))

@@ -27,9 +27,9 @@ from tests.replicas.seats import commit, git
 VARIABLE = re.compile("[A-Z][A-Z_]+=")
 
 
-def methods(*names: str) -> dict[str, scripts.Step]:
-    """Return the steps that are methods of a script."""
-    return {name: lambda script, given, name=name: getattr(script, name)(**given) for name in names}
+def method(name: str) -> scripts.Step:
+    """Return the step that is a method of the script."""
+    return lambda script, given: getattr(script, name)(**given)
 
 
 @dataclass(kw_only=True)
@@ -52,24 +52,17 @@ class Script(scripts.Script):
             return sorted(db.execute("select type, name, coalesce(sql, '') from sqlite_master"))
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace a text in a file."""
         file = self.folder / path
         file.write_text(file.read_text().replace(old, new))
 
     def cut(self, path: str) -> None:
-        """Cut a file in the middle."""
         whole = (self.folder / path).read_bytes()
         (self.folder / path).write_bytes(whole[: len(whole) // 2])
 
-    def foreign(self, path: str) -> None:
-        """Make a database of another program."""
-        (self.folder / path).parent.mkdir(exist_ok=True)
-        self.sql("create table theirs (x)", path)
-
     steps: ClassVar = {
         **scripts.STEPS,
-        "git": lambda script, given: git(script.folder, *given["words"].split()),
-        **methods("sql", "schema", "cut", "foreign", "replace"),
+        "git": lambda script, given: [git(script.folder, *one.split()) for one in given["words"].split("; ")][-1],
+        **{name: method(name) for name in "sql schema cut replace".split()},
         "folder": lambda script, given: new_folder(script.folder / given["path"]),
         "everything": lambda script, _: everything_under(Path(script.known["user"])),
         "sources": lambda script, _: str(copied(script.folder.parent)),
@@ -126,7 +119,6 @@ class Session(Script):
         return str(bare)
 
     def claim(self, text: str) -> None:
-        """Commit settings of the repository."""
         new_file(self.folder / ".holdfast" / "config.toml", text)
         git(self.folder, "add", "-f", ".holdfast/config.toml")
         git(self.folder, "commit", "-q", "-m", "settings")
@@ -137,14 +129,14 @@ class Session(Script):
         for path in (self.home / "spool").glob("*.json"):
             path.write_text(json.dumps({**json.loads(path.read_text()), "at": at}))
 
-    def commands(self, of: list[str]) -> list[str | None]:
+    def commands(self, of: list[str]) -> list[Any]:
         """Return what an agent is told before each of some commands."""
         replies = [self.hook("PreToolUse", tool_name="Bash", tool_input={"command": command}) for command in of]
         return [reply and reply["text"] for reply in replies]
 
     steps: ClassVar = {
         **Script.steps,
-        **methods("hook", "work", "age", "brief", "repository", "remote", "claim", "commands"),
+        **{name: method(name) for name in "hook work age brief repository remote claim commands".split()},
         "refs": lambda _, given: git(Path(given["of"]), "for-each-ref"),
         "rename": lambda script, given: setattr(
             script, "folder", script.folder.rename(script.home.parent / given["name"])

@@ -67,14 +67,12 @@ class Served(AbstractContextManager["Served"]):
         return self.post(message, **{"mcp_method": method, **named, **changed})
 
     def call(self, name: str, **arguments: Any) -> str:
-        reply = self.ask("tools/call", {"name": name, "arguments": arguments})
-        return str(reply.json["result"]["content"][0]["text"])
+        return str(self.ask("tools/call", {"name": name, "arguments": arguments}).json["result"]["content"][0]["text"])
 
     @asynccontextmanager
     async def client(self, mode: str) -> AsyncIterator[Client]:
-        headers = {"authorization": f"Bearer {self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=120) as http,
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {self.token}"}, timeout=120) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
             yield client

@@ -42,8 +42,7 @@ def team(folder: Path) -> Iterator[Members]:
 
 
 def visit(user: str, *projects: str, role: Role = "write", shares: bool = True) -> Visit:
-    access = Access(user=user, projects=projects, role=role)
-    return Visit(access=access, key="k", project=projects[0], shares=shares)
+    return Visit(access=Access(user=user, projects=projects, role=role), key="k", project=projects[0], shares=shares)
 
 
 @contextmanager

@@ -186,16 +186,10 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
     team.branch("raise", RAISED)
     place = team.clone("runner", "--depth", "1", "--branch", "raise")
     _, requests = script_command(new_folder(tmp_path / "temp" / "holdfast" / "bin"))
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "runner-home"),
-        "RUNNER_TEMP": str(tmp_path / "temp"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "GITHUB_BASE_REF": "main",
-        "INPUT_BASE": "",
-        "INPUT_REPORT": str(tmp_path / "check.sarif"),
-        "INPUT_ALL": "false",
-    }
+    environment = {"PATH": os.environ["PATH"], "GITHUB_BASE_REF": "main", "INPUT_BASE": "", "INPUT_ALL": "false"}
+    paths = {"HOME": "runner-home", "RUNNER_TEMP": "temp", "GITHUB_STEP_SUMMARY": "summary.md"}
+    paths |= {"INPUT_REPORT": "check.sarif"}
+    environment |= {name: str(tmp_path / path) for name, path in paths.items()}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
     done = ran(command, place, env=environment, pass_fds=[requests])
     ended(done, 1, "::error file=pay.py,line=1,")

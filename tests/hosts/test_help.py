@@ -27,8 +27,9 @@ ROOT = click.Context(cli, info_name="holdfast")
 
 def commands(command: click.Command = cli, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
-    for name in command.list_commands(ROOT) if isinstance(command, click.Group) else ():
-        yield from commands(some(command.get_command(ROOT, name)), *path, name)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ROOT):
+            yield from commands(some(command.get_command(ROOT, name)), *path, name)
 
 
 EVERY = dict(commands())
@@ -56,8 +57,8 @@ LEAVES += [f"{group} {name}" for group in ("ingest", "stats", "store", "server")
 
 @each("path", LEAVES)
 def test_every_command_shows_an_example(path: str) -> None:
-    shown = HELP[tuple(path.split())]
-    assert re.search(rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b", shown, re.MULTILINE)
+    wanted = rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b"
+    assert re.search(wanted, HELP[tuple(path.split())], re.MULTILINE)
 
 
 def test_the_overview_has_every_command_under_a_heading_and_the_first_screen_those_of_every_day(run: Run) -> None:
@@ -117,8 +118,8 @@ def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Pa
 
 def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Path) -> None:
     shell = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_WORDS": "holdfast re", "COMP_CWORD": "1"}
-    environment = {**os.environ, "HOME": str(own_home), **shell}
-    done = ran([sys.executable, "-c", START], tmp_path, env=environment, check=True)
+    own = {**os.environ, "HOME": str(own_home), **shell}
+    done = ran([sys.executable, "-c", START], tmp_path, env=own, check=True)
     assert "plain,recall" in done.stdout
     loaded = set(done.stderr.split())
     assert loaded & {"rich", "numpy", "sqlite3", "holdfast.hosts.cli.memories", "holdfast.compose"} == set()

@@ -175,8 +175,7 @@ def test_broken_input_leaves_one_line_in_our_own_log(session: Session, home: Pat
 
 
 def test_without_a_store_and_for_an_observer_at_work_nothing_is_kept(tmp_path: Path, project: Path) -> None:
-    observer = new_folder(tmp_path / f"{OBSERVER_FOLDER}x1")
-    for home, folder in ((tmp_path / "missing", project), (tmp_path, observer)):
+    for home, folder in ((tmp_path / "missing", project), (tmp_path, new_folder(tmp_path / f"{OBSERVER_FOLDER}x1"))):
         assert hooked(home, folder, "UserPromptSubmit", prompt="hello") is None
         assert not (home / "spool").exists()
     ours: dict[str, Any] = {"tool_name": "mcp__plugin_holdfast_holdfast__recall", "tool_input": {"query": "x"}}

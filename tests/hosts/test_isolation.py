@@ -92,8 +92,7 @@ def rotated(fort: Fort, tool: Tool) -> list[str]:
     """Give some of the ids, other ones for each tool, and always the whole numbers: together the tools are asked for all of them many times."""
     ids = [*fort.there.values(), *fort.own.values()]
     start = len(tool.name) * 3 % len(ids)
-    numbers = [one for one in ids if one.isdigit()]
-    return list(dict.fromkeys([*[*ids[start:], *ids[:start]][:4], *numbers]))
+    return list(dict.fromkeys([*[*ids[start:], *ids[:start]][:4], *filter(str.isdigit, ids)]))
 
 
 def _choices(schema: dict[str, Any]) -> list[Any]:

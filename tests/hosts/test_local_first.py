@@ -10,7 +10,6 @@ from holdfast.compose.settings import COPY, Settings, load_settings
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Call, Client
-from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
@@ -81,13 +80,8 @@ def test_the_store_a_user_had_before_is_never_sent(tmp_path: Path, team: str) ->
 
 
 def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, team: str) -> None:
-    places, now = [team], [0.0]
-
-    def open_one() -> Memory:
-        return open_memory(settings(tmp_path, places[0]), folder=tmp_path)
-
-    client = Client("claude")
-    opened = Opened(open_one, client, clock=lambda: now[0])
+    places, now, client = [team], [0.0], Client("claude")
+    opened = Opened(lambda: open_memory(settings(tmp_path, places[0]), folder=tmp_path), client, clock=lambda: now[0])
     call = Call(open=opened, client=client)
     before = call.memory
     keep(before, "Kept at the team's.", visibility="team")

@@ -30,6 +30,7 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
+MCP = ("-m", "holdfast", "mcp")
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -37,11 +38,7 @@ class Peer:
     """A client that writes frames by hand."""
 
     def __init__(
-        self,
-        environment: dict[str, str],
-        folder: Path,
-        command: Sequence[str] = ("-m", "holdfast", "mcp"),
-        program: str = "",
+        self, environment: dict[str, str], folder: Path, command: Sequence[str] = MCP, program: str = ""
     ) -> None:
         """Start `-m MODULE ARGUMENTS` in a forked process, or another program."""
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -99,8 +96,7 @@ def test_the_older_era_begins_with_initialize(peer: Peer) -> None:
 
 
 def test_the_newer_era_needs_no_session_but_an_envelope(peer: Peer) -> None:
-    found = peer.ask("server/discover", {"_meta": META})["result"]
-    assert found["supportedVersions"] == ["2026-07-28"]
+    assert peer.ask("server/discover", {"_meta": META})["result"]["supportedVersions"] == ["2026-07-28"]
     listed = peer.ask("tools/list", {"_meta": META})["result"]
     assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
     assert listed["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "holdfast"
@@ -181,7 +177,7 @@ def test_the_official_client_works_in_both_eras(environment: dict[str, str], tmp
     from mcp import Client, StdioServerParameters
 
     async def session() -> tuple[list[str], str]:
-        started = {"command": sys.executable, "args": ["-m", "holdfast", "mcp"], "env": environment, "cwd": tmp_path}
+        started = {"command": sys.executable, "args": [*MCP], "env": environment, "cwd": tmp_path}
         async with Client(StdioServerParameters.model_validate(started), mode=mode) as client:
             await client.call_tool("remember", {"text": "The official client keeps this."})
             listed = await client.list_tools()

@@ -22,7 +22,6 @@ from holdfast.hosts.hooks import answers
 from holdfast.hosts.hooks.places import handover_file, prepared_file, remotes_of
 from holdfast.hosts.mcp.protocol import ProtocolError
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.model.errors import HoldfastError
 from holdfast.model.fence import attribute, escaped, inline
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
@@ -191,13 +190,6 @@ def test_no_command_shows_a_marker(place: Place, command: tuple[str, ...]) -> No
     done = place.run(*(place.ids.get(one.strip("{}"), one) if one.startswith("{") else one for one in command))
     assert "Traceback" not in done.stderr
     assert not MARKERS.search(done.stdout + "\n" + done.stderr), done.stdout + done.stderr
-
-
-def test_an_error_that_quotes_is_harmless(place: Place) -> None:
-    with pytest.raises(HoldfastError):
-        write(place.memory, Draft(body=POISON, kind=SHORT))
-    came = asked(place, "core", "resources/read", {"uri": f"holdfast://record/{SHORT}"})
-    assert not MARKERS.search(came), came
 
 
 def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:

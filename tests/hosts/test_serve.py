@@ -298,5 +298,5 @@ def test_roles_that_could_pass_by_the_policies_are_not_let_serve(nobody: Nobody,
 
 def test_it_does_not_start_behind_policies_of_another_version(nobody: Nobody, cli: Run) -> None:
     nobody.owner.execute("update settings set value = 'old' where name = 'protected'")
-    ended(cli("server", "run", "--port", "0", HOLDFAST_DATABASE=nobody.address), 64, "migrate --grant")
+    ended(cli("server", "run", "--port", "0", HOLDFAST_DATABASE=nobody.address), 5, "migrate --grant")
     assert cli("store", "migrate", "--grant", nobody.login).returncode == 0

@@ -48,23 +48,16 @@ def spool(home: Path, name: str, **event: Any) -> Path:
     return path
 
 
-HOSTILE: dict[str, dict[str, Any]] = {
-    "a NUL in the folder": {"cwd": "\0"},
-    "half a character in the folder": {"cwd": "\ud800"},
-    "a folder of 6,000 characters": {"cwd": "/" + "x" * 6_000},
-    "a NUL in the session": {"session": "a\0b"},
-    "a long session": {"session": "s" * 5_000},
-    "no time": {"at": ""},
-    "a time that is none": {"at": "yesterday"},
-    "an unknown event": {"event": "Nonsense"},
-    "no id": {"id": ""},
-    "an injection of nonsense": {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
-    "a terminal escape in the tool": {"tool": "\x1b[31mBash"},
-}
+HOSTILE: list[dict[str, Any]] = [
+    *({"cwd": folder} for folder in ("\0", "\ud800", "/" + "x" * 6_000)),
+    *({"session": session} for session in ("a\0b", "s" * 5_000)),
+    *({"at": ""}, {"at": "yesterday"}, {"event": "Nonsense"}, {"id": ""}, {"tool": "\x1b[31mBash"}),
+    {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
+]
 
 
 def test_a_hostile_event_is_set_aside_and_the_rest_is_processed(holdfast: Run, home: Path) -> None:
-    hostile = [spool(home, f"{number:04}", **event) for number, event in enumerate(HOSTILE.values())]
+    hostile = [spool(home, f"{number:04}", **event) for number, event in enumerate(HOSTILE)]
     no_events = {"[": b"[" * 100_000, "bytes": b"\xff\xfe", "long": b" " * 3_000_000, "folder": None}
     for name, text in no_events.items():
         hostile.append(home / "spool" / f"1{name}.json")

@@ -50,7 +50,6 @@ class Place:
         return {check.name: check for check in client_checks(self.machine, read_manifest(self.store))}
 
     def files(self) -> dict[str, bytes]:
-        """Give every file of home and project."""
         return {str(path): path.read_bytes() for path in self.machine.home.parent.rglob("*") if path.is_file()}
 
     def folders(self) -> set[Path]:

@@ -102,8 +102,7 @@ def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client)
 
 @each("client", [client for client in CLIENTS if client.hooks])
 def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -> None:
-    spaced = place.moved(python="/with a space/python3", home="/store's folder")
-    spaced.init(client.name)
+    place.moved(python="/with a space/python3", home="/store's folder").init(client.name)
     hooks = some(client.hooks)
     listed = jsontext.value_of(some(file_of(hooks, "user", place.machine)).read_text())["hooks"]
     by_theirs = {theirs: event for event, theirs in hooks.events.items()}
@@ -149,8 +148,7 @@ def test_paths_follow_the_system_and_the_variables_that_move_them() -> None:
 
 
 def test_entries_have_the_shape_each_client_reads(place: Place) -> None:
-    names = [client.name for client in CLIENTS]
-    place.init(*names)
+    place.init(*(client.name for client in CLIENTS))
     server = [place.made.python, "-P", "-m", "holdfast", "mcp"]
 
     def read(template: str) -> Any:

@@ -39,12 +39,8 @@ def test_what_another_system_left_is_found_taken_out_and_put_back(
 ) -> None:
     path = written(place, template, content)
     before = path.read_bytes()
-    found = [
-        [found.system.name, want.edit.noun.removeprefix(f"{found.system.title} ")]
-        for found in others(place.machine)
-        for want in found.entries
-    ]
-    assert sorted(found) == sorted(expected)
+    wants = [(found.system, want.edit.noun) for found in others(place.machine) for want in found.entries]
+    assert sorted([it.name, noun.removeprefix(f"{it.title} ")] for it, noun in wants) == sorted(expected)
     replaced(place)
     assert not any(found.entries for found in others(place.machine))
     for word in ("gitmem-mcp", ".gitmem", "bettermemory", "hot-memory", "claude-mem", "session_start first"):
