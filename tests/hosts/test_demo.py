@@ -51,9 +51,6 @@ def demo(demo_store: Path) -> Iterator[Memory]:
         yield memory
 
 
-# ---- The whole store, built once ----
-
-
 def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory) -> None:
     kept = [entry.record for entry in records.page(demo.store, Filter(states=()), limit=100_000)]
     kinds, projects = Counter(record.kind for record in kept), Counter(record.project for record in kept)
@@ -96,9 +93,6 @@ def test_health_and_insight_have_something_to_say_and_the_doctor_finds_nothing(d
 @examples
 def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wanted: str) -> None:
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
-
-
-# ---- What is shipped ----
 
 
 @pytest.fixture(scope="module")

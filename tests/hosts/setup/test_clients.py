@@ -352,9 +352,6 @@ def test_an_environment_that_will_be_gone_is_refused() -> None:
     refused(Invalid, check_lasting, "/home/me/.cache/uv/archive-v0/Xy12", says="temporary environment")
 
 
-# What the doctor says about clients.
-
-
 def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
     names = {client.name for client in CLIENTS}
     place.init(*names)
