@@ -66,7 +66,7 @@ def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory) -> None:
     assert suggestions(demo)
 
 
-def test_what_contradicts_or_repeats_each_other_is_found_and_little_else(demo: Memory, memory: Memory) -> None:
+def test_what_contradicts_or_repeats_itself_is_found_and_little_else(demo: Memory, memory: Memory) -> None:
     told = read_story().told
     found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100)["found"]}
     real = {(older, newer) for _, older, newer in told["turn"]}

@@ -392,9 +392,7 @@ def test_numpy_gets_one_thread_unless_the_user_says_otherwise(environment: dict[
         assert done.stdout.split()[-1] == threads
 
 
-def test_a_server_started_in_its_plugins_folder_goes_to_the_project(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_server_started_in_its_plugins_folder_serves_the_project(environment: dict[str, str], tmp_path: Path) -> None:
     project, plugin = new_folder(tmp_path / "project"), new_folder(tmp_path / "plugin")
     # The client works in the project; it starts the server in the plugin's folder.
     client = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'holdfast', 'mcp'], cwd=sys.argv[1])"
