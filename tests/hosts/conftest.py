@@ -9,21 +9,15 @@ import pytest
 
 from tests import engines
 from tests.conftest import new_folder
-from tests.hosts.running import ROOT, Run, module, release_worker, runner
+from tests.hosts.running import Run, release_worker, runner
 
 
 def environment_of(folder: Path) -> dict[str, str]:
     """Give the variables of a process with a home and a store of its own, searched by words."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))}
-    return {
-        **inherited,
-        "HOME": str(folder),
-        "HOLDFAST_HOME": str(folder / "store"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-        "HOLDFAST_STARTERS": "false",
-        **engines.setting(str(folder / "store")),
-    }
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))}
+    given |= {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "store"), "HOLDFAST_EMBEDDER": "none"}
+    given |= {"HOLDFAST_PROJECT": "example.org/acme/shop", "HOLDFAST_STARTERS": "false"}
+    return given | engines.setting(str(folder / "store"))
 
 
 @pytest.fixture
@@ -56,9 +50,3 @@ def project(tmp_path: Path) -> Path:
 def holdfast(run: Run, home: Path, project: Path) -> Run:
     """Give the command line on that store, in that checkout."""
     return partial(run, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
-
-
-@pytest.fixture
-def bench(own_home: Path) -> Run:
-    """Return a function that runs `python -m bench`, as `python3 dev.py bench` does."""
-    return partial(runner(ROOT, own_home), program=module("bench"))

@@ -25,12 +25,8 @@ from holdfast.hosts.cli.main import _run as run_command
 
 ENTRY = "from holdfast.hosts.cli.entry import main; main()"
 # Programs, and what needs other projects' packages or starts threads; numpy has one, as `holdfast.compose` says.
-LEFT_OUT = (
-    "holdfast.__main__",
-    "holdfast.adapters.embedders.",
-    "holdfast.engine.search.vectors",
-    "holdfast.integrations.",
-)
+LEFT_OUT: tuple[str, ...] = ("holdfast.__main__", "holdfast.engine.search.vectors")
+LEFT_OUT += ("holdfast.adapters.embedders.", "holdfast.integrations.")
 WARMING = (
     "remember|--kind|preference|--source|inferred|The user likes short answers.",
     *("remember|--json|Deploys run from the main branch.", "recall|main branch", "recall|--json|main branch", "list"),

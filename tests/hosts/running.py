@@ -24,6 +24,7 @@ import pytest
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import main as hook_main
 from tests import engines
+from tests.rows import missing
 
 ROOT = Path(__file__).parent.parent.parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -84,6 +85,26 @@ def module(name: str) -> str:
     return f"import runpy; runpy.run_module({name!r}, run_name='__main__')"
 
 
+def killed_at(step: int, calls: Sequence[str], before: str = "") -> str:
+    """Return a program that runs `holdfast` until some functions of it are called for the n-th time; if it ends, it says how often they were."""
+    return f"""
+import atexit, os, sys
+{before}
+steps = 0
+def look(frame, event, arg):
+    global steps
+    if event == "call" and frame.f_code.co_name in {tuple(calls)!r} and "holdfast" in frame.f_code.co_filename:
+        steps += 1
+        if steps == {step}:
+            os.kill(os.getpid(), 9)
+atexit.register(lambda: print(steps))
+from holdfast.hosts.cli.entry import main
+import holdfast.hosts.cli.main
+sys.setprofile(look)
+main()
+"""
+
+
 class Forked:
     """A process that goes on, forked from one that has imported everything, with what tests use of `subprocess.Popen`."""
 
@@ -107,7 +128,6 @@ class Forked:
         return self._wait(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends."""
         code = self._wait(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
@@ -121,7 +141,6 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal if it still runs."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -207,6 +226,12 @@ def answer(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
+def ended(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
+    """Check how a command ended and what it said: on stderr what stopped it, else on stdout."""
+    printed = " ".join((done.stderr if code > 1 else done.stdout).split())
+    assert (done.returncode, missing(printed, *said)) == (code, []), done
+
+
 def kept(run: Run, *arguments: str) -> str:
     return str(answer(run("remember", "--json", *arguments))["record"]["id"])
 
@@ -251,7 +276,6 @@ def injected(reply: Any) -> str:
 
 
 def wait_for(check: Any, seconds: float = 300.0) -> None:
-    """Wait until something is so."""
     until = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < until, "it did not come to be"
@@ -281,6 +305,5 @@ def hold_worker(home: Path) -> None:
 
 
 def release_worker(home: Path) -> None:
-    """Let workers run again."""
     if home in _HELD:
         os.close(_HELD.pop(home))

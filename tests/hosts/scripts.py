@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +24,13 @@ from tests.hosts.running import Run, hold_worker, hooked, injected, release_work
 from tests.importing import copied
 from tests.replicas.seats import commit, git
 
+VARIABLE = re.compile("[A-Z][A-Z_]+=")
+
+
+def method(name: str) -> scripts.Step:
+    """Return the step that is a method of the script."""
+    return lambda script, given: getattr(script, name)(**given)
+
 
 @dataclass(kw_only=True)
 class Script(scripts.Script):
@@ -30,7 +39,9 @@ class Script(scripts.Script):
     holdfast: Run
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return self.holdfast(*words, stdin=self.stdin, cwd=self.folder, **self.environment)
+        """Run `holdfast`, with the variables that stand before the command as in a shell."""
+        own = dict(word.split("=", 1) for word in takewhile(VARIABLE.match, words))
+        return self.holdfast(*words[len(own) :], stdin=self.stdin, cwd=self.folder, **self.environment | own)
 
     def sql(self, text: str, path: str = "../store/holdfast.db") -> int:
         with closing(sqlite3.connect(self.folder / path)) as db, db:
@@ -41,29 +52,18 @@ class Script(scripts.Script):
             return sorted(db.execute("select type, name, coalesce(sql, '') from sqlite_master"))
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace a text in a file."""
         file = self.folder / path
         file.write_text(file.read_text().replace(old, new))
 
     def cut(self, path: str) -> None:
-        """Cut a file in the middle."""
         whole = (self.folder / path).read_bytes()
         (self.folder / path).write_bytes(whole[: len(whole) // 2])
 
-    def foreign(self, path: str) -> None:
-        """Make a database of another program."""
-        (self.folder / path).parent.mkdir(exist_ok=True)
-        self.sql("create table theirs (x)", path)
-
     steps: ClassVar = {
         **scripts.STEPS,
-        "git": lambda script, given: git(script.folder, *given["words"].split()),
-        "sql": lambda script, given: script.sql(**given),
-        "schema": lambda script, given: script.schema(**given),
-        "cut": lambda script, given: script.cut(**given),
-        "foreign": lambda script, given: script.foreign(**given),
+        "git": lambda script, given: [git(script.folder, *one.split()) for one in given["words"].split("; ")][-1],
+        **{name: method(name) for name in "sql schema cut replace".split()},
         "folder": lambda script, given: new_folder(script.folder / given["path"]),
-        "replace": lambda script, given: script.replace(**given),
         "everything": lambda script, _: everything_under(Path(script.known["user"])),
         "sources": lambda script, _: str(copied(script.folder.parent)),
         "bytes": lambda script, given: (script.folder / given["of"]).read_bytes().hex(),
@@ -119,7 +119,6 @@ class Session(Script):
         return str(bare)
 
     def claim(self, text: str) -> None:
-        """Commit settings of the repository."""
         new_file(self.folder / ".holdfast" / "config.toml", text)
         git(self.folder, "add", "-f", ".holdfast/config.toml")
         git(self.folder, "commit", "-q", "-m", "settings")
@@ -130,15 +129,14 @@ class Session(Script):
         for path in (self.home / "spool").glob("*.json"):
             path.write_text(json.dumps({**json.loads(path.read_text()), "at": at}))
 
+    def commands(self, of: list[str]) -> list[Any]:
+        """Return what an agent is told before each of some commands."""
+        replies = [self.hook("PreToolUse", tool_name="Bash", tool_input={"command": command}) for command in of]
+        return [reply and reply["text"] for reply in replies]
+
     steps: ClassVar = {
         **Script.steps,
-        "hook": lambda script, given: script.hook(**given),
-        "work": lambda script, given: script.work(**given),
-        "age": lambda script, given: script.age(**given),
-        "brief": lambda script, given: script.brief(**given),
-        "repository": lambda script, given: script.repository(**given),
-        "remote": lambda script, given: script.remote(**given),
-        "claim": lambda script, given: script.claim(**given),
+        **{name: method(name) for name in "hook work age brief repository remote claim commands".split()},
         "refs": lambda _, given: git(Path(given["of"]), "for-each-ref"),
         "rename": lambda script, given: setattr(
             script, "folder", script.folder.rename(script.home.parent / given["name"])

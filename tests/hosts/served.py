@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -33,43 +33,32 @@ class Reply:
         return json.loads(self.body)
 
 
-class Served:
+class Served(AbstractContextManager["Served"]):
     """A server that is stopped when the test is over."""
 
     def __init__(
         self, environment: dict[str, str], folder: Path, command: Sequence[str] = SERVE, token: str = ""
     ) -> None:
         self.process = Forked(command, folder, environment, text=True)
+        self.stderr: IO[str] = self.process.stderr
         first = self.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
         assert found, first + self.stderr.read()
         self.url = found[0]
         self.token = token or (Path(environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
 
-    @property
-    def stderr(self) -> IO[str]:
-        return self.process.stderr
-
     def post(self, body: bytes | dict[str, Any], **changed: str | None) -> Reply:
         """Send one message of the newer era; headers are named with underscores, and None leaves one out."""
         message = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers: dict[str, str | None] = {
-            "authorization": f"Bearer {self.token}",
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": "2026-07-28",
-        }
+        headers: dict[str, str | None] = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+        headers |= {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
         headers |= {name.replace("_", "-"): value for name, value in changed.items()}
-        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=120)
-        try:
-            given = {name: value for name, value in headers.items() if value is not None}
+        given = {name: value for name, value in headers.items() if value is not None}
+        with closing(HTTPConnection(urlsplit(self.url).netloc, timeout=120)) as connection:
             connection.request("POST", "/mcp", message, given)
             reply = connection.getresponse()
-            return Reply(
-                reply.status, reply.read().decode(), {name.lower(): value for name, value in reply.getheaders()}
-            )
-        finally:
-            connection.close()
+            told = {name.lower(): value for name, value in reply.getheaders()}
+            return Reply(reply.status, reply.read().decode(), told)
 
     def ask(self, method: str, params: dict[str, Any] | None = None, **changed: str | None) -> Reply:
         given = {**(params or {}), "_meta": META}
@@ -78,23 +67,15 @@ class Served:
         return self.post(message, **{"mcp_method": method, **named, **changed})
 
     def call(self, name: str, **arguments: Any) -> str:
-        reply = self.ask("tools/call", {"name": name, "arguments": arguments})
-        return str(reply.json["result"]["content"][0]["text"])
+        return str(self.ask("tools/call", {"name": name, "arguments": arguments}).json["result"]["content"][0]["text"])
 
     @asynccontextmanager
     async def client(self, mode: str) -> AsyncIterator[Client]:
-        headers = {"authorization": f"Bearer {self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=120) as http,
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {self.token}"}, timeout=120) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
             yield client
 
-    def close(self) -> None:
-        self.process.close()
-
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.process.close()

@@ -21,23 +21,17 @@ from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.sessions.transcript import save_transcript
 from tests import engines
 from tests.conftest import keep
+from tests.hosts.conftest import environment_of
+from tests.rows import of_type
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
-
-
 THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
 
 
 def settings_of(folder: Path) -> Settings:
     """Give the settings of a store of its own on the server for tests."""
-    environment = {
-        "HOLDFAST_DATABASE": engines.schema(str(folder)),
-        "HOLDFAST_HOME": str(folder),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_STARTERS": "false",
-        "HOLDFAST_PROJECT": SHOP,
-    }
+    environment = environment_of(folder) | {"HOLDFAST_DATABASE": engines.schema(str(folder))}
     return load_settings(folder=folder, environment=environment)
 
 
@@ -48,8 +42,7 @@ def team(folder: Path) -> Iterator[Members]:
 
 
 def visit(user: str, *projects: str, role: Role = "write", shares: bool = True) -> Visit:
-    access = Access(user=user, projects=projects, role=role)
-    return Visit(access=access, key="k", project=projects[0], shares=shares)
+    return Visit(access=Access(user=user, projects=projects, role=role), key="k", project=projects[0], shares=shares)
 
 
 @contextmanager
@@ -85,8 +78,7 @@ def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     memory, opening = start(memory, title=f"{word} migrations {unsaid}")
     session = opening["session"].id
     scar = keep(memory, f"Rehearse {word} migrations on a copy {unsaid}.", kind="scar", fields=SCAR)
-    thread = open_thread(memory, f"Write the {word} runbook for on-call {unsaid}")
-    assert isinstance(thread, Opened)
+    thread = of_type(Opened, open_thread(memory, f"Write the {word} runbook for on-call {unsaid}")).thread.record
     hint = Draft(body=f"Flaky {word} imports {unsaid}", kind="thread", source="mined", extra={"evidence": [session]})
     suggestion = memory.commit([draft_event(memory, hint, pending=True)])[0].record
     save_transcript(memory, f"user: why does the nightly {word} import fail? {unsaid}")
@@ -98,16 +90,9 @@ def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     candidate = mine_outputs(memory)["offered"][0]
     decision = keep(memory, f"We chose {word} JWT {unsaid}.", kind="decision", fields={"rationale": f"It is {unsaid}."})
     retired = retire(memory, keep(memory, f"The old {word} API had a SOAP endpoint {unsaid}.").id, f"gone {unsaid}")
-    held = write(
-        memory, Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred")
-    )
-    assert isinstance(held, WrittenPending)
-    ids = {
-        "session": session,
-        "thread": thread.thread.record.id,
-        "suggestion": suggestion.id,
-        "candidate": candidate.id,
-    }
+    guess = Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred")
+    held = of_type(WrittenPending, write(memory, guess))
+    ids = {"session": session, "thread": thread.id, "suggestion": suggestion.id, "candidate": candidate.id}
     ids |= {"scar": scar.id, "fact": fact.id, "hot": hot.id, "decision": decision.id, "retired": retired.id}
     numbers = numbers_of(memory, [scar.id, fact.id])
     return ids | {"pending": held.record.id, **{f"number {one[:4]}": str(number) for one, number in numbers.items()}}

@@ -26,11 +26,9 @@ Printed = Callable[[], str]
 def labelled(tmp_path: Path) -> Path:
     """Give a folder with a tiny labelled set under each name."""
     words = "apple bridge candle dragon engine forest garden hammer island jungle kettle ladder magnet needle orchid".split()
-    docs = [
-        [f"d{place}", f"The {word} is kept in room {place} of the old house.", {}]
-        for place, word in enumerate(words * 2)
-    ]
-    queries = [[f"q{place}", f"where is the {word}", {"category": "x"}] for place, word in enumerate(words * 2)]
+    placed = list(enumerate(words * 2))
+    docs = [[f"d{place}", f"The {word} is kept in room {place} of the old house.", {}] for place, word in placed]
+    queries = [[f"q{place}", f"where is the {word}", {"category": "x"}] for place, word in placed]
     relevant = {f"q{place}": {f"d{place % 15}": 1, f"d{place % 15 + 15}": 1} for place in range(30)}
     tasks = [{"name": "t", "docs": docs, "queries": queries, "qrels": relevant}]
     raw = gzip.compress(json.dumps({"tasks": tasks}).encode())

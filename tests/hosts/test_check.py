@@ -1,11 +1,9 @@
 """`holdfast check` as CI runs it: in fresh clones without any set-up, and what each report says."""
 
-import io
 import json
 import os
 import shutil
 import subprocess
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,22 +12,17 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from holdfast.hosts.cli.main import _run as command_line
-from tests import engines, scripts
+from tests import scripts
 from tests.conftest import new_folder, ran
 from tests.guides import ssh_to
-from tests.hosts.running import ROOT, runner, script_command
+from tests.hosts.running import ROOT, ended, runner, script_command
 from tests.hosts.scripts import Script
 from tests.replicas.seats import git
 from tests.rows import some
 
-pytestmark = [
-    pytest.mark.embedded,
-    pytest.mark.xdist_group("check"),
-]  # the team is made once, and its stores are copied
+# The team is made once, and its stores are copied.
+pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("check")]
 CODE = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
-
-
 REMOTE = "git@example.org:acme/shop.git"  # what git would start as ssh reads and writes a folder instead
 
 
@@ -70,29 +63,16 @@ class Team:
         return sorted((self.ada / ".holdfast" / "memories").glob("*.md"))
 
 
-def run(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `holdfast` in this process: in a clone, with the home of its machine."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(place)
-        variables = {"HOME": str(place.parent), "HOLDFAST_EMBEDDER": "none", **environment}
-        for name, value in (engines.setting(variables.get("HOLDFAST_HOME", variables["HOME"])) | variables).items():
-            patch.setenv(name, value)
-        try:
-            code = command_line(list(arguments))
-        except SystemExit as leave:
-            code = int(str(leave.code or 0))
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+def run(place: Path, *arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:
+    """Run `holdfast` in a clone, with the home of its machine."""
+    return runner(place, place.parent)(*arguments, **given)
 
 
 @dataclass(kw_only=True)
 class Checking(Script):
-    """A script that begins in Ada's clone; commands run in this process, each clone with a home of its own."""
+    """A script that begins in Ada's clone; each clone has a home of its own."""
 
     team: Team
-
-    def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return run(self.folder, *words, **self.environment)
 
     steps: ClassVar = {
         **Script.steps,
@@ -108,7 +88,7 @@ class Checking(Script):
 
 def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Checking:
     team: Team = request.getfixturevalue("team")
-    return Checking(team.ada, known, holdfast=runner(team.ada, team.ada.parent), team=team)
+    return Checking(team.ada, known, holdfast=lambda *words, cwd, **given: run(cwd, *words, **given), team=team)
 
 
 globals().update(scripts.scripts_in(__file__, start))
@@ -146,9 +126,8 @@ RAISED, GONE = CODE.replace("LIMIT = 5", "LIMIT = 7"), "LIMIT = 7\n"
 def test_a_file_that_was_unreadable_before_is_a_warning(team: Team) -> None:
     (team.ada / ".holdfast" / "memories" / "odd.md").write_bytes(b"---\nkind: fact\n---\n\xff\xfe\n")
     team.push("main")
-    done = run(team.clone("ci"), "check", "--format", "github")
-    assert done.returncode == 0
-    assert "::warning title=Holdfast::.holdfast/memories/odd.md was not checked" in done.stdout
+    said = "::warning title=Holdfast::.holdfast/memories/odd.md was not checked"
+    ended(run(team.clone("ci"), "check", "--format", "github"), 0, said)
 
 
 def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path: Path) -> None:
@@ -156,8 +135,7 @@ def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path:
 
     place, paths = team.branch("raise", GONE), {"pay.py", f".holdfast/memories/{team.memories()[0].name}"}
     report = tmp_path / "check.sarif"
-    done = run(place, "check", "--format", "sarif", "-o", str(report))
-    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)
+    ended(run(place, "check", "--format", "sarif", "-o", str(report)), 1, "The limit is five.")
     Sarif.model_validate_json(report.read_text())
     (checked,) = json.loads(report.read_text())["runs"]
     results, driver = checked["results"], checked["tool"]["driver"]
@@ -168,12 +146,8 @@ def test_reports_have_what_the_systems_that_read_them_need(team: Team, tmp_path:
     assert len({result["partialFingerprints"]["memory/v1"] for result in results}) == 2
 
     (suite,) = ET.fromstring(run(place, "check", "--format", "junit").stdout)
-    assert [suite.get(name) for name in ("name", "tests", "failures", "errors")] == [
-        "team memories since main",
-        "2",
-        "2",
-        "0",
-    ]
+    counted = [suite.get(name) for name in ("name", "tests", "failures", "errors")]
+    assert counted == ["team memories since main", "2", "2", "0"]
     failures = {str(case.get("name"))[:12]: case.find("failure") for case in suite if case.get("classname")}
     limit = some(failures["The limit is"])
     assert (len(failures), limit.get("type")) == (2, "memory-untrue")
@@ -212,20 +186,13 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
     team.branch("raise", RAISED)
     place = team.clone("runner", "--depth", "1", "--branch", "raise")
     _, requests = script_command(new_folder(tmp_path / "temp" / "holdfast" / "bin"))
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "runner-home"),
-        "RUNNER_TEMP": str(tmp_path / "temp"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "GITHUB_BASE_REF": "main",
-        "INPUT_BASE": "",
-        "INPUT_REPORT": str(tmp_path / "check.sarif"),
-        "INPUT_ALL": "false",
-    }
+    environment = {"PATH": os.environ["PATH"], "GITHUB_BASE_REF": "main", "INPUT_BASE": "", "INPUT_ALL": "false"}
+    paths = {"HOME": "runner-home", "RUNNER_TEMP": "temp", "GITHUB_STEP_SUMMARY": "summary.md"}
+    paths |= {"INPUT_REPORT": "check.sarif"}
+    environment |= {name: str(tmp_path / path) for name, path in paths.items()}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
     done = ran(command, place, env=environment, pass_fds=[requests])
-    assert done.returncode == 1, done.stderr
-    assert "::error file=pay.py,line=1," in done.stdout
+    ended(done, 1, "::error file=pay.py,line=1,")
     assert "The limit is five." in (tmp_path / "summary.md").read_text()
     assert json.loads((tmp_path / "check.sarif").read_text())["runs"][0]["results"]
 
@@ -240,5 +207,4 @@ def test_the_hook_for_pre_commit_stops_a_commit(team: Team) -> None:
     assert run(place, *arguments).returncode == 0
     (place / "pay.py").write_text(RAISED)
     git(place, "add", "-A")
-    done = run(place, *arguments)
-    assert (done.returncode, "The limit is five." in done.stdout) == (1, True)
+    ended(run(place, *arguments), 1, "The limit is five.")

@@ -14,15 +14,14 @@ import holdfast
 from holdfast.compose import worker_lock
 from holdfast.model.ids import short
 from holdfast.verbs.search.recall import CATCH_UP
-from tests.hosts.running import Run, answer, kept
+from tests.hosts.running import Run, answer, ended, kept
 from tests.hosts.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
 
 
 def test_broken_utf8_in_an_argument_is_refused(run: Run) -> None:
-    done = run("remember", os.fsdecode(b"caf\xe9"))
-    assert (done.returncode, "not valid UTF-8" in done.stderr) == (64, True)
+    ended(run("remember", os.fsdecode(b"caf\xe9")), 64, "not valid UTF-8")
 
 
 def filled(home: Path, count: int) -> dict[str, str]:
@@ -57,22 +56,17 @@ def test_a_reader_that_leaves_early_is_no_error_of_ours(tmp_path: Path) -> None:
 
 
 def test_people_get_local_and_relative_times_and_commands_to_type(run: Run) -> None:
-    first = answer(run("session", "start", "--title", "Rate limits", "--json", HOLDFAST_AGENT="claude"))["session"][
-        "id"
-    ]
+    begun = answer(run("session", "start", "--title", "Rate limits", "--json", HOLDFAST_AGENT="claude"))
+    first = begun["session"]["id"]
     memory = kept(run, "The limiter counts per key.")
     for command in (
-        "thread open 'Load-test the limiter'",
-        f"hot pin {memory}",
-        f"trust {memory} --raise --reason used_correctly",
-        f"forget {memory} --reason 'no longer'",
-        f"session show {first}",
-        f"session refresh --session {first}",
-        "thread triage",
-        "hot",
-        f"trust {memory}",
-        "stats audit",
-        "stats analyze",
+        *(
+            "thread open 'Load-test the limiter'",
+            f"hot pin {memory}",
+            f"trust {memory} --raise --reason used_correctly",
+        ),
+        *(f"forget {memory} --reason 'no longer'", f"session show {first}", f"session refresh --session {first}"),
+        *("thread triage", "hot", f"trust {memory}", "stats audit", "stats analyze"),
     ):
         done = run(*shlex.split(command))
         assert done.returncode == 0, (command, done.stderr)

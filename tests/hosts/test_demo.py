@@ -14,26 +14,21 @@ from ulid_transform import ulid_to_timestamp
 
 from demo.__main__ import UNTIL, demo_lines, story_hash, with_code
 from demo.build import build, open_demo
-from demo.seat import Branch
-from demo.story import Story, read_story
+from demo.story import read_story
 from holdfast.compose.adapters import embedder_of
-from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.engine.tokens import passages
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict
-from holdfast.model.event import Actor
-from holdfast.model.files import FILE
 from holdfast.model.foreign_json import with_texts
-from holdfast.model.ids import ULID, Clock, epoch_ms, instant
+from holdfast.model.ids import ULID, epoch_ms, instant
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import Draft
 from holdfast.verbs.exchange.demo import STORE, Shipped, contents_of, load_demo, mover
 from holdfast.verbs.exchange.jsonl import export
-from holdfast.verbs.memory import Context, Memory
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.analyze import blind_spots, wordings
@@ -41,48 +36,23 @@ from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.sessions.thread import resolved_threads, suggestions, triage
 from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import compare, open_contradictions
-from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
-from tests.hosts.running import Run
+from tests.hosts.running import Run, ended
 from tests.rows import examples, refused
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
 
-def opened(folder: Path, project: str = SHOP) -> Memory:
-    return Memory(
-        store=open_store(SQLite(folder / FILE)),
-        config=Config(project=project),
-        checkout=Branch(name=project, branch="main", commit=""),
-        embedder=None,
-        context=Context(actor=Actor()),
-        on_erased=erasing.commit,
-        clock=Clock(lambda: START),
-    )
-
-
-@pytest.fixture(scope="module")
-def story() -> Story:
-    return read_story()
-
-
 @pytest.fixture
 def demo(demo_store: Path) -> Iterator[Memory]:
-    with opened(demo_store) as memory:
+    with open_demo(demo_store, lambda: START) as memory:
         yield memory
 
 
-@pytest.fixture
-def kept(demo: Memory) -> list[Record]:
-    return [entry.record for entry in records.page(demo.store, Filter(states=()), limit=100_000)]
-
-
-# ---- The whole store, built once ----
-
-
-def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory, kept: list[Record]) -> None:
+def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory) -> None:
+    kept = [entry.record for entry in records.page(demo.store, Filter(states=()), limit=100_000)]
     kinds, projects = Counter(record.kind for record in kept), Counter(record.project for record in kept)
     assert len(kept) >= 2_000
     assert set(kinds) == set(KINDS) - SEPARATE
@@ -96,14 +66,13 @@ def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory, kept: lis
     assert suggestions(demo)
 
 
-def test_what_contradicts_or_repeats_each_other_is_found_and_little_else(
-    story: Story, demo: Memory, memory: Memory
-) -> None:
+def test_what_contradicts_or_repeats_itself_is_found_and_little_else(demo: Memory, memory: Memory) -> None:
+    told = read_story().told
     found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100)["found"]}
-    real = {(older, newer) for _, older, newer in story.told["turn"]}
+    real = {(older, newer) for _, older, newer in told["turn"]}
     assert len(found & real) >= 13
     assert len(found - real) <= 4
-    for text in (text for _, _, *twin in story.told["twin"] for text in twin):
+    for text in (text for _, _, *twin in told["twin"] for text in twin):
         memory.commit([draft_event(memory, Draft(body=text, project=memory.project))])
     compare(memory)
     assert len(proposals(memory)["found"]) >= 8
@@ -124,9 +93,6 @@ def test_health_and_insight_have_something_to_say_and_the_doctor_finds_nothing(d
 @examples
 def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wanted: str) -> None:
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
-
-
-# ---- What is shipped ----
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +152,7 @@ def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
 def test_a_folder_with_something_in_it_is_left_alone(run: Run, tmp_path: Path) -> None:
     folder = new_folder(tmp_path / "mine")
     (folder / "notes.txt").write_text("mine")
-    done = run("demo", str(folder))
-    assert (done.returncode, "not empty" in done.stderr) == (4, True)
+    ended(run("demo", str(folder)), 4, "not empty")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
     with open_demo(tmp_path / "store", lambda: START) as memory:
         keep(memory, "The first thing that was kept here.")

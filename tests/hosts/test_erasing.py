@@ -7,7 +7,6 @@ import signal
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from holdfast.compose import worker_lock
 from holdfast.engine.recovery.backup import look_at
 from tests.conftest import new_folder
-from tests.hosts.running import Run, answer, hooked, kept, processes, runner, wait_for
+from tests.hosts.running import Run, answer, hooked, kept, killed_at, processes, runner, wait_for
 from tests.replicas.seats import git, remote_with_commit
 from tests.rows import sampled
 
@@ -53,57 +52,48 @@ class Stage:
         beginnings = product((self.shop, self.other), ("startup", "compact"))
         for folder, source in sampled(beginnings, 3):  # the first and the last: each folder, each source
             session = f"new-{folder.name}-{source}-{os.urandom(3).hex()}"
-            command = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
-            said.append(self.hook("SessionStart", folder, session_id=session, source=source))
-            said.append(self.hook("UserPromptSubmit", folder, session_id=session, prompt="What now?"))
-            said.append(self.hook("PreToolUse", folder, session_id=session, **command))
+            given: dict[str, Any] = {"source": source, "prompt": "What now?", "session_id": session}
+            given |= {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+            said += [self.hook(event, folder, **given) for event in ("SessionStart", "UserPromptSubmit", "PreToolUse")]
         said.append(self.hook("SessionStart", self.shop, session_id="abc-1", source="compact"))
         return "\n".join(said)
 
-    def holding(self, what: str = TOKEN) -> set[str]:
-        """Give the files that hold a word, names included, outside of git's own folders."""
+    def holding(self) -> set[str]:
+        """Give the files that hold the token, names included, outside of git's own folders."""
         found = set()
         for folder in self.folders:
-            for path in folder.rglob("*"):
+            for path in (path for path in folder.rglob("*") if path.is_file()):
                 inside = path.relative_to(folder).parts
-                if path.is_file() and ".git" not in inside:
-                    raw = b"/".join(map(os.fsencode, inside)) + path.read_bytes()
-                    if what.encode() in raw.lower():
-                        found.add(str(path))
+                raw = b"/".join(map(os.fsencode, inside)) + path.read_bytes()
+                if ".git" not in inside and TOKEN.encode() in raw.lower():
+                    found.add(str(path))
         return found
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stage, str]:
+    """Turn everything on and let a memory go everywhere; give its id."""
     tmp_path = tmp_path_factory.mktemp("erasing")
     bare = remote_with_commit(tmp_path)
     shop, other, home = tmp_path / "shop", tmp_path / "other", tmp_path / "store"
     git(tmp_path, "clone", "-q", str(bare), str(shop))
     git(shop, "worktree", "add", "-q", "-b", "topic", str(other))
     run = runner(shop, tmp_path, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false")
-    return Stage(home=home, shop=shop, other=other, elsewhere=new_folder(tmp_path / "elsewhere"), run=run)
-
-
-@pytest.fixture(scope="module")
-def filled(stage: Stage) -> tuple[Stage, str]:
-    """Turn everything on and let a memory go everywhere; give its id."""
-    run = stage.run
+    stage = Stage(home=home, shop=shop, other=other, elsewhere=new_folder(tmp_path / "elsewhere"), run=run)
     record = kept(run, TEXT, *SCAR, "--team")
     kept(run, "Orders live in PostgreSQL, since the beginning of time.", "--kind", "decision", "--team")
     prompt = f"Please keep this in mind: {TEXT} And now fix the tests."
     stage.hook("SessionStart", stage.shop)
     stage.hook("UserPromptSubmit", stage.shop, prompt=prompt)
-    command = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
-    stage.hook("PostToolUse", stage.shop, **command, tool_response={"stdout": TEXT})
+    given: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": TEXT}}
+    stage.hook("PostToolUse", stage.shop, **given)
     stage.hook("Stop", stage.shop, last_assistant_message=f"I know: {TEXT} Done.")
     stage.hook("PreCompact", stage.shop)
     assert run("store", "recover", "--yes").returncode == 0
     for name in ("notes", "repository", "folder"):
         run("replica", "on", name)
-    for folder in (stage.shop, stage.other):
-        assert run("sync", "--yes", cwd=folder).returncode == 0
-        assert run("work", cwd=folder).returncode == 0
-        assert run("sync", "--yes", cwd=folder).returncode == 0
+    for folder, command in product((stage.shop, stage.other), ("sync --yes", "work", "sync --yes")):
+        assert run(*command.split(), cwd=folder).returncode == 0
     transcript = stage.elsewhere.parent / "said.jsonl"
     transcript.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}) + "\n")
     session = answer(run("session", "list", "--json"))[0]["id"]
@@ -176,36 +166,16 @@ def test_erasing_leaves_nothing_in_any_copy_and_hooks_say_nothing_of_it(full: tu
 
 def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple[Stage, str]) -> None:
     stage, record = full
-    whole = erased_until(stage, record, step=0)
+    command = ("forget", record, "--erase", "--yes", "--backups")
+    whole = stage.run(*command, program=killed_at(0, STEPS))
     steps = int(whole.stdout.split()[-1])
     assert (whole.returncode, steps > 40) == (0, True), whole.stderr
     for step in sampled(sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}), 4):
         as_before(stage)
-        assert erased_until(stage, record, step=step).returncode == -signal.SIGKILL
-        done = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
+        assert stage.run(*command, program=killed_at(step, STEPS)).returncode == -signal.SIGKILL
+        done = answer(stage.run(*command, "--json"))
         assert (step, done["status"], stage.holding()) == (step, "erased", set())
     assert TOKEN not in stage.said_by_hooks()
-
-
-def erased_until(stage: Stage, record: str, *, step: int) -> CompletedProcess[str]:
-    """Erase it, backups included, in a process that is killed at a step of it; 0 lets it end and count the steps."""
-    code = f"""
-import atexit, os, signal, sys
-steps = 0
-def look(frame, event, arg):
-    global steps
-    if event == "call" and frame.f_code.co_name in {STEPS!r} and "holdfast" in frame.f_code.co_filename:
-        steps += 1
-        if steps == {step}:
-            os.kill(os.getpid(), signal.SIGKILL)
-atexit.register(lambda: print(steps))
-from holdfast.hosts.cli.entry import main
-import holdfast.hosts.cli.main
-sys.setprofile(look)
-sys.argv = ["holdfast", "forget", {record!r}, "--erase", "--yes", "--backups"]
-main()
-"""
-    return stage.run(program=code)
 
 
 # Functions between which something was done, and something was not: SQL, files, git.

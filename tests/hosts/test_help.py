@@ -1,7 +1,9 @@
-"""Help that teaches, and completion."""
+"""Help that teaches, completion, and every example of every help and of the first screen, run in a store made for it."""
 
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,22 +15,21 @@ from click.shell_completion import ShellComplete
 from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, SYNONYMS
 from holdfast.hosts.cli.main import NEVER_GUESSED, VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
-from tests.conftest import ran
-from tests.hosts.running import Run, answer
-from tests.rows import each, examples, missing, refused
+from tests.conftest import new_file, new_folder, ran
+from tests.hosts.running import Run, answer, ended, kept, runner
+from tests.hosts.test_mcp import START
+from tests.importing import copied
+from tests.replicas.seats import git
+from tests.rows import each, examples, missing, refused, some
 
 ROOT = click.Context(cli, info_name="holdfast")
 
 
-def commands(
-    command: click.Command = cli, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(command: click.Command = cli, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
         for name in command.list_commands(ROOT):
-            found = command.get_command(ROOT, name)
-            assert found is not None
-            yield from commands(found, (*path, name))
+            yield from commands(some(command.get_command(ROOT, name)), *path, name)
 
 
 EVERY = dict(commands())
@@ -56,8 +57,8 @@ LEAVES += [f"{group} {name}" for group in ("ingest", "stats", "store", "server")
 
 @each("path", LEAVES)
 def test_every_command_shows_an_example(path: str) -> None:
-    shown = HELP[tuple(path.split())]
-    assert re.search(rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b", shown, re.MULTILINE)
+    wanted = rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b"
+    assert re.search(wanted, HELP[tuple(path.split())], re.MULTILINE)
 
 
 def test_the_overview_has_every_command_under_a_heading_and_the_first_screen_those_of_every_day(run: Run) -> None:
@@ -82,9 +83,7 @@ def test_another_word_for_a_command_leads_to_it_and_no_guess_removes_anything() 
 
 @examples
 def test_a_wrong_command_names_the_right_one(run: Run, words: list[str], said: str) -> None:
-    done = run(*words)
-    assert done.returncode == 64
-    assert said in done.stderr
+    ended(run(*words), 64, said)
 
 
 def completed(run: Run, line: str, **environment: str) -> list[str]:
@@ -118,14 +117,9 @@ def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Pa
 
 
 def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Path) -> None:
-    code = (
-        "import atexit, sys; sys.argv = ['holdfast']\n"
-        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"
-        "from holdfast.hosts.cli.entry import main; main()"
-    )
     shell = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_WORDS": "holdfast re", "COMP_CWORD": "1"}
-    environment = {**os.environ, "HOME": str(own_home), **shell}
-    done = ran([sys.executable, "-c", code], tmp_path, env=environment, check=True)
+    own = {**os.environ, "HOME": str(own_home), **shell}
+    done = ran([sys.executable, "-c", START], tmp_path, env=own, check=True)
     assert "plain,recall" in done.stdout
     loaded = set(done.stderr.split())
     assert loaded & {"rich", "numpy", "sqlite3", "holdfast.hosts.cli.memories", "holdfast.compose"} == set()
@@ -135,3 +129,112 @@ def test_every_shell_gets_a_completion_script_and_bash_takes_it(run: Run) -> Non
     scripts = {shell: run("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
     assert [shell for shell in scripts if f"_HOLDFAST_COMPLETE={shell}_complete" not in scripts[shell]] == []
     assert "holdfast" in ran(["bash", "-c", scripts["bash"] + "\ncomplete -p holdfast"], check=True).stdout
+
+
+# Every example is run in a store made for it.
+ONE, TWO = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
+# Commands that run until they are stopped, open a browser or need a server; other tests start them.
+NOT_RUN: tuple[str, ...] = ("store migrate", "store backup /media", "--set database")
+NOT_RUN += (*"mcp web watch server completion demo compat".split(),)
+# What has to happen first, by the beginning of an example.
+BEFORE = {
+    "restore": [f"forget {ONE} --reason done"],
+    "unlink": [f"link {ONE} supersedes {TWO}"],
+    "review approve": [f"forget {TWO} --reason done"],
+    "thread resolve": ["thread open 'Load-test the limiter'"],
+    "session close": ["session start"],
+    "store detach": ["store separate"],
+    "store import memories.jsonl": ["store export -o memories.jsonl"],
+    "store restore": ["store backup ../home/holdfast-backup.db"],
+    "sync": ["replica on notes --no-git-config"],
+    "store project move": ["remember --project foo 'The foo service is old.'"],
+}
+# Examples that report something: the exit code they end with.
+CODES = {"review approve QD7Q2M4X": 4, "review reject QD7Q2M4X": 4, "store recover damaged.db": 3}
+MORE = {"store recover": "--yes", "store restore": "--yes"}  # they ask, but only in a terminal
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a repository, a home and the files that examples name."""
+    folder = tmp_path_factory.mktemp("examples") / "all"
+    work, home, fixtures = folder / "work", folder / "home", copied(folder.parent)
+    for path, text in {
+        "src/pay.py": "def retry():\n    return 3\n",
+        "src/settings.py": "LIMIT = 5\n",
+        "docs/guide.md": "# Guide\n\nDeploys happen on Mondays.\n",
+        "NOTES.md": "# Notes\n\nThe queue is drained at night.\n",
+        "session.log": "We decided to use SQLite because one file is enough.\n",
+        "observations.json": '[{"text": "The retry loop has no upper bound."}]',
+    }.items():
+        new_file(work / path, text)
+    shutil.copytree(fixtures / "gitmem", work / ".gitmem")
+    for name in ("notes", ".claude", ".codex", ".claude-mem"):
+        new_folder(home / name)
+    shutil.copy(fixtures / "claude-mem.db", home / ".claude-mem" / "claude-mem.db")
+    git(work, "init", "-q", "-b", "main")
+    git(work, "add", "src", "docs")
+    git(work, "commit", "-qm", "first")
+    git(work, "update-ref", "refs/remotes/origin/main", "HEAD")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ids(prepared: Path) -> dict[str, str]:
+    """Save the two memories that examples name, and return their ids; then the folder is copied."""
+    run = runner(prepared / "work", prepared / "home")
+    rest = ("--scope", "backend", "--anchor", "src/pay.py", "--at", "2026-01-01")
+    first = kept(run, "The API allows 60 requests a minute.", *rest)
+    second = kept(run, "The API allows 90 requests a minute.", *rest[:2])
+    shutil.copytree(prepared, prepared.parent / "before")
+    return {ONE: short(first), TWO: short(second)}
+
+
+@pytest.fixture
+def holdfast(prepared: Path, ids: dict[str, str]) -> Run:
+    """Return what runs commands in the folder as it was, under the same path: a repository without a remote is known by it."""
+    assert ids
+    shutil.rmtree(prepared)
+    shutil.copytree(prepared.parent / "before", prepared)
+    ada = dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "ada@example.org")
+    return runner(prepared / "work", prepared / "home", **ada)
+
+
+@each("line", [line for line in SHOWN if line.removeprefix("holdfast ").startswith(NOT_RUN)])
+def test_an_example_that_is_not_run_is_understood(line: str) -> None:
+    command: click.Command = cli
+    name, *rest = shlex.split(re.split(r"  +| [<>] ", line)[0])
+    rest = rest[2:] if rest[0] == "--set" else rest
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        name, *rest = rest
+        command = some(command.get_command(ROOT, name))
+    if "--help" not in rest:
+        command.make_context(name, rest, parent=ROOT)  # a mistake in it is raised
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("line", [line for line in SHOWN if not line.removeprefix("holdfast ").startswith(NOT_RUN)])
+def test_an_example_can_be_run(ids: dict[str, str], prepared: Path, holdfast: Run, line: str) -> None:
+    command, _, source = re.split(r"  +", line)[0].partition(" < ")
+    words = shlex.split(command)[1:]
+    text = shlex.join(words)
+    text += next((f" {flag}" for start, flag in MORE.items() if text.startswith(start)), "")
+    embedder = "local" if "vectors" in words else "none"
+    given = (prepared / "work" / source).read_bytes() if source else b"y\ny\ny\ny\n"
+    before = next((steps for start, steps in BEFORE.items() if text.startswith(start)), [])
+    for step in [*before, text]:
+        arguments = [ids.get(word, word).replace("~", str(prepared / "home")) for word in shlex.split(step)]
+        done = holdfast(*arguments, stdin=given, HOLDFAST_EMBEDDER=embedder)
+    expected = next((code for start, code in CODES.items() if text.startswith(start)), 0)
+    assert done.returncode == expected, f"{line}: {done.stdout}{done.stderr}"
+    assert done.stdout.strip() or done.stderr.strip()
+
+
+@pytest.mark.embedded
+def test_the_first_screen_keeps_its_promise(prepared: Path, holdfast: Run) -> None:
+    """What the first command saves, the second finds by its meaning, and `init` sets up the clients."""
+    remember, recall, init = (shlex.split(line) for line in WELCOME)
+    saved = "Run the migrations before the seed script."
+    for words, said in ((remember, ""), (recall, saved), (["brief"], saved), ([*init, "--yes"], "Claude Code")):
+        ended(holdfast(*words, HOLDFAST_EMBEDDER="local"), 0, said)
+    assert (prepared / "home" / ".claude.json").exists()

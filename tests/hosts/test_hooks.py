@@ -17,10 +17,10 @@ from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks import hook as hook_module
 from holdfast.hosts.hooks.hook import activity_of
 from holdfast.model.trail import EVENTS, OBSERVER_FOLDER
-from tests.conftest import new_folder, ran
+from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer, fire, hold_worker, hooked, kept
 from tests.hosts.scripts import Session, scripts_in, session_in, spooled
-from tests.hosts.test_mcp import INITIALIZE
+from tests.hosts.test_mcp import messages, tool_call
 from tests.policy.test_secrets import PLANTED
 from tests.rows import WHOLE
 
@@ -56,9 +56,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
 
 
 def test_a_package_half_upgraded_is_no_trouble_of_the_client(tmp_path: Path) -> None:
-    alone = tmp_path / "holdfast" / "hosts" / "hooks" / "client.py"
-    alone.parent.mkdir(parents=True)
-    alone.write_bytes(CLIENT.read_bytes())
+    alone = new_file(tmp_path / "holdfast" / "hosts" / "hooks" / "client.py", CLIENT.read_text())
     done = ran([sys.executable, "-I", "-S", str(alone), "PreToolUse"], input="{}")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1)
     assert done.stderr.startswith("holdfast: No module named")
@@ -152,10 +150,8 @@ FIELDS = (
     event=st.sampled_from([*EVENTS, "Nonsense", ""]),
     name=st.sampled_from(["claude-code", "codex", "gemini", "copilot", "cursor", "opencode", "other"]),
 )
-def test_whatever_comes_in_nothing_breaks(
-    raw: bytes, event: str, name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    home = _FUZZ.setdefault("home", tmp_path_factory.mktemp("fuzz"))
+def test_whatever_comes_in_nothing_breaks(raw: bytes, event: str, name: str, own_home: Path) -> None:
+    home = own_home / "store"
     hold_worker(home)
     printed = fire(home, event, raw, name)
     assert printed == "" or isinstance(json.loads(printed), dict)
@@ -165,9 +161,6 @@ def test_whatever_comes_in_nothing_breaks(
     if len(files) > 100:
         for path in files:
             path.unlink()
-
-
-_FUZZ: dict[str, Path] = {}
 
 
 def test_broken_input_leaves_one_line_in_our_own_log(session: Session, home: Path, project: Path) -> None:
@@ -182,8 +175,7 @@ def test_broken_input_leaves_one_line_in_our_own_log(session: Session, home: Pat
 
 
 def test_without_a_store_and_for_an_observer_at_work_nothing_is_kept(tmp_path: Path, project: Path) -> None:
-    observer = new_folder(tmp_path / f"{OBSERVER_FOLDER}x1")
-    for home, folder in ((tmp_path / "missing", project), (tmp_path, observer)):
+    for home, folder in ((tmp_path / "missing", project), (tmp_path, new_folder(tmp_path / f"{OBSERVER_FOLDER}x1"))):
         assert hooked(home, folder, "UserPromptSubmit", prompt="hello") is None
         assert not (home / "spool").exists()
     ours: dict[str, Any] = {"tool_name": "mcp__plugin_holdfast_holdfast__recall", "tool_input": {"query": "x"}}
@@ -204,11 +196,8 @@ def test_hooks_and_server_of_one_client_speak_of_one_session(
     session: Session, holdfast: Run, home: Path, project: Path, environment: dict[str, str]
 ) -> None:
     """The client is this test: it runs the hook and starts the server, and tells the server nothing."""
-    own = {name: value for name, value in environment.items() if name != "HOLDFAST_PROJECT"}
-    own |= {"HOLDFAST_HOME": str(home)}
-    call = {"name": "remember", "arguments": {"text": "The oven called Hilde needs ten minutes.", "force": True}}
-    asked = [{"id": 1, "method": "initialize", "params": INITIALIZE}, {"id": 2, "method": "tools/call", "params": call}]
-    given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in asked)
+    own = {**environment, "HOLDFAST_PROJECT": "", "HOLDFAST_HOME": str(home)}
+    given = messages(tool_call("remember", text="The oven called Hilde needs ten minutes.", force=True))
     for name, event in (("s-tool", "PreToolUse"), ("s-prompt", "UserPromptSubmit")):
         told = {"tool_name": "mcp__holdfast__remember", "tool_input": {"text": "x"}, "prompt": "Open the shop."}
         session.hook(event, "codex", name, **told)

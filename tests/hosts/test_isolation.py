@@ -92,8 +92,7 @@ def rotated(fort: Fort, tool: Tool) -> list[str]:
     """Give some of the ids, other ones for each tool, and always the whole numbers: together the tools are asked for all of them many times."""
     ids = [*fort.there.values(), *fort.own.values()]
     start = len(tool.name) * 3 % len(ids)
-    numbers = [one for one in ids if one.isdigit()]
-    return list(dict.fromkeys([*[*ids[start:], *ids[:start]][:4], *numbers]))
+    return list(dict.fromkeys([*[*ids[start:], *ids[:start]][:4], *filter(str.isdigit, ids)]))
 
 
 def _choices(schema: dict[str, Any]) -> list[Any]:
@@ -125,11 +124,9 @@ def examples(name: str, tool: Tool, *known: dict[str, str]) -> Iterator[dict[str
 
 def untouched(fort: Fort) -> list[str]:
     """Give everything that was ever told about what is not Anna's."""
-    told = fort.members.owner.store.db.query(
-        "select cast(events as text) from events where name in ('carla', 'ben') or about in (select value from json_each(:ids)) order by seq",
-        {"ids": json.dumps([one for one in (*fort.there.values(), *fort.own.values()) if not one.isdigit()])},
-    )
-    return [str(row[0]) for row in told]
+    ids = json.dumps([one for one in (*fort.there.values(), *fort.own.values()) if not one.isdigit()])
+    sql = "select cast(events as text) from events where name in ('carla', 'ben') or about in (select value from json_each(:ids)) order by seq"
+    return [str(row[0]) for row in fort.members.owner.store.db.query(sql, {"ids": ids})]
 
 
 def test_what_is_hidden_is_there_for_whom_it_belongs_to(fort: Fort) -> None:
@@ -151,10 +148,8 @@ def test_an_id_of_another_is_answered_like_one_that_never_was(fort: Fort, name: 
         never = "9" * len(said) if said.isdigit() else NEVER
         asked = zip(calls_of(tool, said, whole=False), calls_of(tool, never, whole=False), strict=True)
         for one, other in sampled(asked, 3):
-            came, unknown = (
-                ask(fort, team.READER, name, "tools/call", {"name": tool.name, "arguments": given})
-                for given in (one, other)
-            )
+            calls = [{"name": tool.name, "arguments": given} for given in (one, other)]
+            came, unknown = (ask(fort, team.READER, name, "tools/call", call) for call in calls)
             assert [secret for secret in (THERE[1], OWN[1]) if secret in came] == []
             if not (said.isdigit() and OURS[1] in came + unknown):  # a digit may also occur in what the reader may see
                 assert _alike(came, said) == _alike(unknown, never), one
@@ -207,9 +202,7 @@ def test_an_export_holds_only_what_one_can_see(fort: Fort) -> None:
         assert THERE[1] not in _everything(elsewhere)
         assert elsewhere.store.project_number(BANK) == -1
     assert (own in carried, THERE[1] in carried, OWN[1] in carried) == (True, False, False)
-    with at_work(
-        fort.members, team.visit("carla", SHOP)
-    ) as narrowed:  # her own, written in the project the key has lost
+    with at_work(fort.members, team.visit("carla", SHOP)) as narrowed:  # hers, in the project the key has lost
         assert THERE[1] not in _everything(narrowed)
 
 
@@ -283,17 +276,10 @@ def test_the_session_of_another_user_is_not_taken_up_titled_or_closed_but_by_an_
     assert not is_open()
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("machine")
-    for name in ("README.md", "notes.md", "CLAUDE.md"):
-        new_file(folder / name, f"# Notes\n\n- Always rehearse {FILED} migrations on a copy of the data first.\n")
-    return folder
-
-
-def test_no_tool_reads_files_of_the_server(fort: Fort, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(machine)
-    for (name, tool), said in product(TOOLS, (str(machine / "notes.md"), str(machine), "notes.md", ".")):
+def test_no_tool_reads_files_of_the_server(fort: Fort, tmp_path: Path) -> None:
+    for name in ("README.md", "notes.md", "CLAUDE.md"):  # in the folder the server works in
+        new_file(tmp_path / name, f"# Notes\n\n- Always rehearse {FILED} migrations on a copy of the data first.\n")
+    for (name, tool), said in product(TOOLS, (str(tmp_path / "notes.md"), str(tmp_path), "notes.md", ".")):
         for arguments in sampled(calls_of(tool, said, whole=False), 8):
             came = ask(fort, team.ANNA, name, "tools/call", {"name": tool.name, "arguments": arguments})
             assert FILED not in came, (tool.name, arguments)

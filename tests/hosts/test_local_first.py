@@ -10,25 +10,18 @@ from holdfast.compose.settings import COPY, Settings, load_settings
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Call, Client
-from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
+from tests.hosts.conftest import environment_of
 
 AWAY = "postgresql://nobody@127.0.0.1:1/holdfast"
 
 
 def settings(folder: Path, database: str, **more: str) -> Settings:
-    environment = {
-        "HOLDFAST_DATABASE": database,
-        "HOLDFAST_HOME": str(folder / "home"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-        "HOLDFAST_AGENT": "anna",
-        "HOLDFAST_STARTERS": "false",
-        **{f"HOLDFAST_{name.upper()}": value for name, value in more.items()},
-    }
-    return load_settings(folder=folder, environment=environment)
+    own = {"agent": "anna", "database": database, **more}
+    variables = {f"HOLDFAST_{name.upper()}": value for name, value in own.items()}
+    return load_settings(folder=folder, environment=environment_of(folder) | variables)
 
 
 @pytest.fixture
@@ -62,7 +55,7 @@ def test_what_is_kept_while_the_database_is_away_gets_there_once_it_is_back(tmp_
 
 def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, team: str) -> None:
     assert found(tmp_path, team, "ferry")[0] == []
-    assert not [name for name in (COPY, "holdfast.db") if (tmp_path / "home" / name).exists()]  # as in a container
+    assert not [name for name in (COPY, "holdfast.db") if (tmp_path / "store" / name).exists()]  # as in a container
     with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
         keep(memory, "The ferry leaves from pier nine.", visibility="team")
         keep(memory, "My own ferry ticket is green.")
@@ -87,13 +80,8 @@ def test_the_store_a_user_had_before_is_never_sent(tmp_path: Path, team: str) ->
 
 
 def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, team: str) -> None:
-    places, now = [team], [0.0]
-
-    def open_one() -> Memory:
-        return open_memory(settings(tmp_path, places[0]), folder=tmp_path)
-
-    client = Client("claude")
-    opened = Opened(open_one, client, clock=lambda: now[0])
+    places, now, client = [team], [0.0], Client("claude")
+    opened = Opened(lambda: open_memory(settings(tmp_path, places[0]), folder=tmp_path), client, clock=lambda: now[0])
     call = Call(open=opened, client=client)
     before = call.memory
     keep(before, "Kept at the team's.", visibility="team")

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
+MCP = ("-m", "holdfast", "mcp")
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -37,11 +38,7 @@ class Peer:
     """A client that writes frames by hand."""
 
     def __init__(
-        self,
-        environment: dict[str, str],
-        folder: Path,
-        command: Sequence[str] = ("-m", "holdfast", "mcp"),
-        program: str = "",
+        self, environment: dict[str, str], folder: Path, command: Sequence[str] = MCP, program: str = ""
     ) -> None:
         """Start `-m MODULE ARGUMENTS` in a forked process, or another program."""
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -99,8 +96,7 @@ def test_the_older_era_begins_with_initialize(peer: Peer) -> None:
 
 
 def test_the_newer_era_needs_no_session_but_an_envelope(peer: Peer) -> None:
-    found = peer.ask("server/discover", {"_meta": META})["result"]
-    assert found["supportedVersions"] == ["2026-07-28"]
+    assert peer.ask("server/discover", {"_meta": META})["result"]["supportedVersions"] == ["2026-07-28"]
     listed = peer.ask("tools/list", {"_meta": META})["result"]
     assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
     assert listed["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "holdfast"
@@ -147,17 +143,11 @@ def test_a_wrong_call_is_a_tool_error_that_says_how_to_correct_it(
 
 
 def test_broken_frames_are_answered_and_do_not_end_the_session(peer: Peer) -> None:
-    for frame, code in (
-        (b"nonsense\n", -32700),
-        (b"[]\n", -32600),
-        (b'{"jsonrpc": "1.0", "id": 3, "method": "ping"}\n', -32600),
-        (b"[" * 5_000 + b"\n", -32700),
-        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', -32600),
-    ):
-        peer.send(frame)
-        assert peer.receive()["error"]["code"] == code
-    peer.send(b'"' + b"x" * 10_000_001 + b'"\n')
-    assert peer.receive()["error"]["code"] == -32700
+    unasked = (b"[]", b'{"jsonrpc": "1.0", "id": 3, "method": "ping"}', b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}')
+    unread = (b"nonsense", b"[" * 5_000, b'"' + b"x" * 10_000_001 + b'"')
+    for code, frame in (*product([-32600], unasked), *product([-32700], unread)):
+        peer.send(frame + b"\n")
+        assert peer.receive()["error"]["code"] == code, frame[:99]
     for method in ("no/such/method", "completion/complete"):
         assert peer.ask(method)["error"]["code"] == -32601
     for name in ("nope", ["recall"]):
@@ -187,10 +177,8 @@ def test_the_official_client_works_in_both_eras(environment: dict[str, str], tmp
     from mcp import Client, StdioServerParameters
 
     async def session() -> tuple[list[str], str]:
-        command = StdioServerParameters(
-            command=sys.executable, args=["-m", "holdfast", "mcp"], env=environment, cwd=tmp_path
-        )
-        async with Client(command, mode=mode) as client:
+        started = {"command": sys.executable, "args": [*MCP], "env": environment, "cwd": tmp_path}
+        async with Client(StdioServerParameters.model_validate(started), mode=mode) as client:
             await client.call_tool("remember", {"text": "The official client keeps this."})
             listed = await client.list_tools()
             answer = await client.call_tool("recall", {"query": "official client"})
@@ -212,7 +200,7 @@ def ask(method: str, **params: Any) -> dict[str, Any]:
 
 def refusal(method: str, **params: Any) -> ProtocolError:
     with pytest.raises(ProtocolError) as refused:
-        ask(method, **params)
+        SERVER.answer(method, params)
     return refused.value
 
 
@@ -231,9 +219,7 @@ def test_what_is_at_an_address_can_be_read(uri: str, mime: str, text: str) -> No
         assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
 
 
-@each(
-    "uri", ["toy://nothing", "toy://shelf/lost/text", "toy://shelf/a/b/text", "toy://shelf//text", "toy://shelf/a", ""]
-)
+@each("uri", ["toy://nothing", *(f"toy://shelf/{rest}" for rest in ("lost/text", "a/b/text", "/text", "a")), ""])
 def test_a_missing_resource_has_another_code_in_each_era(uri: str) -> None:
     assert refusal("resources/read", uri=uri).code == -32002
     assert refusal("resources/read", uri=uri, _meta=META).code == -32602
@@ -317,7 +303,7 @@ def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
 
 @pytest.fixture
 def toys() -> Iterator[Peer]:
-    with closing(Peer({"PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy"))) as one:
+    with closing(Peer({}, ROOT, ("-m", "tests.hosts.toy"))) as one:
         yield one
 
 
@@ -342,9 +328,8 @@ def test_a_long_call_reports_and_then_answers(toys: Peer) -> None:
 
 
 def test_a_short_call_one_without_a_token_and_a_cancelled_one_report_nothing(toys: Peer) -> None:
-    toys.send(work(0.2, request=1, progressToken=7))
-    toys.send(work(1.3, request=2))
-    toys.send(work(1.3, request=3, progressToken=7))
+    for asked in (work(0.2, 1, progressToken=7), work(1.3, 2), work(1.3, 3, progressToken=7)):
+        toys.send(asked)
     toys.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}})
     toys.send({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})
     assert [toys.receive()["id"] for _ in range(3)] == [1, 2, 4]
@@ -362,17 +347,17 @@ def test_a_client_that_leaves_in_the_middle_is_no_error(toys: Peer) -> None:
 # What a client starts is lean.
 HEAVY = {"click", "numpy", "rich", "sqlite3", "platformdirs", "mcp"}
 START = """
-import sys
+import atexit, sys
+atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))
 from holdfast.hosts.cli.entry import main
 main()
-print(*sorted(name for name in sys.modules), file=sys.stderr)
 """
 
 
 def messages(*asked: dict[str, Any]) -> str:
     """Return messages to a server, after the one that begins a conversation."""
     begun = [{"method": "initialize", "params": INITIALIZE}, *asked]
-    return "".join(json.dumps({"jsonrpc": "2.0", "id": 1, **one}) + "\n" for one in begun)
+    return "".join(json.dumps({"jsonrpc": "2.0", "id": place, **one}) + "\n" for place, one in enumerate(begun))
 
 
 def tool_call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -393,10 +378,7 @@ def test_a_list_of_tools_is_given_without_importing_what_they_do(
 
 
 def test_a_write_and_a_recall_by_words_load_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
-    calls = (
-        tool_call("remember", text="The staging database is reset every night."),
-        tool_call("recall", query="staging"),
-    )
+    calls = (tool_call("remember", text="The staging database is reset."), tool_call("recall", query="staging"))
     done = ran([sys.executable, "-c", START, "mcp"], tmp_path, input=messages(*calls), env=environment)
     assert (done.stdout.count('"isError":false'), "1 memory fits" in done.stdout) == (2, True)
     unwanted = {"numpy", "rich", "click", "onnxruntime", "asyncio", "holdfast.adapters.embedders.wordpiece"}
@@ -410,9 +392,7 @@ def test_numpy_gets_one_thread_unless_the_user_says_otherwise(environment: dict[
         assert done.stdout.split()[-1] == threads
 
 
-def test_a_server_started_in_its_plugins_folder_goes_to_the_project(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_server_started_in_its_plugins_folder_serves_the_project(environment: dict[str, str], tmp_path: Path) -> None:
     project, plugin = new_folder(tmp_path / "project"), new_folder(tmp_path / "plugin")
     # The client works in the project; it starts the server in the plugin's folder.
     client = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'holdfast', 'mcp'], cwd=sys.argv[1])"

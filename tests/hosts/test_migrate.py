@@ -6,7 +6,7 @@ So it does after an upgrade that was killed, and after writes in between.
 import gzip
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -22,61 +22,33 @@ from tests import engines
 from tests.conftest import contents, recorded
 from tests.engine.test_moving import filled, shared
 from tests.engine.test_old_stores import STORES
-from tests.hosts.running import Run, answer, preloaded
-from tests.rows import WHOLE, missing
+from tests.hosts.running import Run, answer, ended, killed_at, preloaded
+from tests.rows import WHOLE
 
 MIGRATE = ("store", "migrate", "--to")
 POINTS = 8 if WHOLE else 2  # and the last two
-# The command itself, in a process that kills itself at the n-th change to either database.
-KILLED = """
-import os, sys
-from holdfast.engine.recovery import copy_store
-from holdfast.engine.postgres.database import Postgres
-from holdfast.engine.sqlite import SQLite
-from holdfast.hosts.cli.main import _run
-copy_store.PAGE = 7
-limit, count = int(sys.argv.pop(1)), [0]
-def counted(change):
-    def changed(*given, **more):
-        count[0] += 1
-        if count[0] == limit:
-            os.kill(os.getpid(), 9)
-        return change(*given, **more)
-    return changed
-for engine in (SQLite, Postgres):
-    for name in ("execute", "many", "script"):
-        setattr(engine, name, counted(getattr(engine, name)))
-code = _run(sys.argv[1:])
-print(count[0])
-sys.exit(code)
-"""
+CHANGES = ("execute", "many", "script")  # of either database
 
 
-def ran(place: str, *command: str, killed_at: int = -1) -> subprocess.CompletedProcess[str]:
+def ran(place: str, *command: str, until: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a command on a store, which may be killed at one of its writes."""
     own = {"HOLDFAST_DATABASE": place} if "://" in place else {"HOLDFAST_HOME": place, "HOLDFAST_DATABASE": ""}
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", **own}
-    return preloaded([str(killed_at), *command], Path.cwd(), environment, program=KILLED)
+    program = killed_at(until, CHANGES, "from holdfast.engine.recovery import copy_store as it; it.PAGE = 7")
+    return preloaded(command, Path.cwd(), environment, program=program)
 
 
 def address(engine: str, folder: Path) -> str:
     return engines.schema(str(folder)) if engine == "postgres" else str(folder)
 
 
-MOVES = [("sqlite", "postgres"), ("sqlite", "sqlite"), pytest.param(("postgres", "sqlite"), marks=pytest.mark.whole)]
+MOVES = [("sqlite", "postgres"), ("sqlite", "sqlite"), pytest.param("postgres", "sqlite", marks=pytest.mark.whole)]
 
 
-@pytest.fixture(params=MOVES, ids=["sqlite-postgres", "sqlite-sqlite", "postgres-sqlite"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """Return where a filled store is, and the engine it goes to."""
-    place = address(request.param[0], tmp_path / "source")
-    with closing(filled(database_at(place))):
-        yield place, request.param[1]
-
-
-def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple[str, str], tmp_path: Path) -> None:
-    place, engine = source
-    with closing(open_store(database_at(place))) as here:
+@pytest.mark.parametrize(("former", "engine"), MOVES)
+def test_the_same_command_finishes_a_move_that_was_killed_anywhere(former: str, engine: str, tmp_path: Path) -> None:
+    place = address(former, tmp_path / "source")
+    with closing(filled(database_at(place))) as here:
         before, wanted = journal_hash(here.db), shared(here)
     whole = ran(place, *MIGRATE, address(engine, tmp_path / "whole"))
     assert whole.returncode == 0, whole.stderr
@@ -84,7 +56,7 @@ def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple
     assert changes > POINTS
     for point in sorted({1 + changes * nth // POINTS for nth in range(POINTS)} | {changes - 1, changes}):
         target = address(engine, tmp_path / f"target-{point}")
-        assert ran(place, *MIGRATE, target, killed_at=point).returncode == -9, point
+        assert ran(place, *MIGRATE, target, until=point).returncode == -9, point
         with closing(database_at(place)) as untouched:
             assert journal_hash(untouched) == before
         assert _is_honest(target, before), point
@@ -95,7 +67,7 @@ def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple
         if again.returncode == 0:
             before, wanted = after, then
         else:  # it was killed when all was done
-            assert (again.returncode, missing(again.stderr, "was moved to", "already")) == (4, []), again.stderr
+            ended(again, 4, "was moved to", "already")
         with closing(open_store(database_at(target))) as there:
             assert (journal_hash(there.db), shared(there) == wanted) == (before, True), point
         before, wanted = after, then
@@ -140,7 +112,7 @@ def test_an_upgrade_that_was_killed_anywhere_is_done_by_the_next_command(
         before = journal_hash(db)
     kills = 0
     for point in (1, 2, 5, 11, 23, 38, 60, 80)[:: 1 if WHOLE else 2]:
-        kills += ran(place, "status", killed_at=point).returncode == -9
+        kills += ran(place, "status", until=point).returncode == -9
         with closing(database_at(place)) as db:
             assert journal_hash(db) == before
     assert kills > (5 if WHOLE else 2)
@@ -154,16 +126,14 @@ def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path
     file, server = str(tmp_path / "file"), engines.schema(str(tmp_path / "server"))
     own = {"HOLDFAST_HOME": file, "HOLDFAST_DATABASE": ""}
     record = answer(run("remember", "--json", "The staging database is reset every night.", **own))["record"]["id"]
-    moved = answer(run("store", "migrate", "--to", server, "--json", **own))
+    moved = answer(run(*MIGRATE, server, "--json", **own))
     there = {"HOLDFAST_HOME": str(tmp_path / "elsewhere"), "HOLDFAST_DATABASE": server}
     assert [hit["record"]["id"] for hit in answer(run("recall", "staging", "--json", **there))["hits"]] == [record]
     assert "PostgreSQL" in run("status", **there).stdout
     assert "pgvector" in run("doctor", **there).stdout
     back = str(tmp_path / "back")
-    said = run("store", "migrate", "--to", back, **there)
-    assert (said.returncode, "1 memory" in said.stdout, moved["hash"][:16] in said.stdout) == (0, True, True)
-    again = run("store", "migrate", "--to", server, **own)
-    assert (again.returncode, "was moved to" in again.stderr) == (4, True)
+    ended(run(*MIGRATE, back, **there), 0, "1 memory", moved["hash"][:16])
+    ended(run(*MIGRATE, server, **own), 4, "was moved to")
     home = {"HOLDFAST_HOME": back, "HOLDFAST_DATABASE": ""}
     assert [hit["record"]["id"] for hit in answer(run("recall", "staging", "--json", **home))["hits"]] == [record]
 

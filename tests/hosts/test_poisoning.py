@@ -8,7 +8,8 @@ The calls are made from the tables of tools, so a new one is covered by being th
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from holdfast.hosts.hooks import answers
 from holdfast.hosts.hooks.places import handover_file, prepared_file, remotes_of
 from holdfast.hosts.mcp.protocol import ProtocolError
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.model.errors import HoldfastError
 from holdfast.model.fence import attribute, escaped, inline
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
@@ -40,7 +40,7 @@ from tests.conftest import new_folder
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import EACH_TOOL, calls_of
 from tests.replicas.seats import commit, git
-from tests.rows import each, sampled
+from tests.rows import each, of_type, sampled
 from tests.serving import server_of
 from tests.surfaces.examples import EXAMPLES, filled, requests_of
 
@@ -64,14 +64,11 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    yield from poisoned(tmp_path_factory.mktemp("poisoned"))
+    with poisoned(tmp_path_factory.mktemp("poisoned")) as made:
+        yield made
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Place]:
-    yield from poisoned(tmp_path)
-
-
+@contextmanager
 def poisoned(folder: Path) -> Iterator[Place]:
     work = new_folder(folder / "work")
     git(work, "init", "-q")
@@ -92,13 +89,9 @@ def planted(memory: Memory) -> dict[str, str]:
     close(memory, close_type="quick", payload={"title": SHORT, "completed": POISON, "next_steps": POISON})
     memory, opening = start(memory, title=SHORT, issue=SHORT, force=True)
     session = opening["session"].id
-    lesson: dict[str, Any] = {
-        "severity": "critical",
-        "counter_arguments": [POISON, POISON],
-        "why": POISON,
-        "action_protocol": [POISON],
-    }
-    lesson |= {"applies_when": [POISON], "blocking": True, "verify_with": [SHORT], "must_show": SHORT}
+    lesson: dict[str, Any] = {"severity": "critical", "counter_arguments": [POISON, POISON], "why": POISON}
+    lesson |= {"action_protocol": [POISON], "applies_when": [POISON], "blocking": True}
+    lesson |= {"verify_with": [SHORT], "must_show": SHORT}
     scar = kept(memory, kind="scar", fields=lesson, triggers=("git push", "path:api/*"))
     fact = kept(memory, anchors=("src/a.py",), extra={"note": POISON})
     decision = kept(memory, kind="decision", fields={"rationale": POISON, "alternatives": [POISON]})
@@ -109,27 +102,19 @@ def planted(memory: Memory) -> dict[str, str]:
     hot = kept(memory)
     promote(memory, hot)
     revise(memory, hot, Revision(title=f"{SHORT} again"))
-    held = write(memory, replace(drafted(), kind="preference", source="inferred"), waivers=WAIVED)
+    held = kept(memory, kind="preference", source="inferred")
     retired = retire(memory, kept(memory), POISON).id
-    thread = open_thread(memory, SHORT)
-    assert isinstance(held, WrittenPending)
-    assert isinstance(thread, Opened)
+    thread = of_type(Opened, open_thread(memory, SHORT)).thread.record.id
     save_transcript(memory, f"user: {POISON}")
     ids = {"session": session, "earlier": earlier, "scar": scar, "fact": fact, "hot": hot, "decision": decision}
-    ids |= {"retired": retired, "pending": held.record.id, "thread": thread.thread.record.id, "summary": summary}
+    ids |= {"retired": retired, "pending": held, "thread": thread, "summary": summary}
     return ids | {f"number {name}": str(number) for name, number in zip("ab", numbers_of(memory, [scar, fact]).values(), strict=True)}  # fmt: skip
 
 
-WAIVED = Waivers(duplicate=True, transient=True, scope=True)
-
-
-def drafted() -> Draft:
-    return Draft(body=POISON, title=SHORT, visibility="team")
-
-
 def kept(memory: Memory, **given: Any) -> str:
-    done = write(memory, replace(drafted(), **given), waivers=WAIVED)
-    assert isinstance(done, Written | WrittenPending), done
+    poison = Draft(body=POISON, title=SHORT, visibility="team", **given)
+    done = write(memory, poison, waivers=Waivers(duplicate=True, transient=True, scope=True))
+    assert isinstance(done, WrittenPending if given.get("source") == "inferred" else Written), done
     return done.record.id
 
 
@@ -171,9 +156,10 @@ def test_the_poison_is_shown_so_that_something_was_tried(place: Place) -> None:
     assert MARKERS.search(SHORT)
 
 
-def test_no_hook_shows_a_marker(fresh: Place) -> None:
-    home, cwd = str(fresh.folder.parent), str(fresh.folder)
-    prepare(fresh.memory, Path(prepared_file(home, cwd)), {"path": cwd, "remotes": remotes_of(cwd)})
+def test_no_hook_shows_a_marker(tmp_path: Path) -> None:
+    with poisoned(tmp_path) as fresh:
+        home, cwd = str(fresh.folder.parent), str(fresh.folder)
+        prepare(fresh.memory, Path(prepared_file(home, cwd)), {"path": cwd, "remotes": remotes_of(cwd)})
     write_handover(Path(handover_file(home, "s1")), POISON)
     said = []
     for event, more, given in (
@@ -204,13 +190,6 @@ def test_no_command_shows_a_marker(place: Place, command: tuple[str, ...]) -> No
     done = place.run(*(place.ids.get(one.strip("{}"), one) if one.startswith("{") else one for one in command))
     assert "Traceback" not in done.stderr
     assert not MARKERS.search(done.stdout + "\n" + done.stderr), done.stdout + done.stderr
-
-
-def test_an_error_that_quotes_is_harmless(place: Place) -> None:
-    with pytest.raises(HoldfastError):
-        write(place.memory, Draft(body=POISON, kind=SHORT))
-    came = asked(place, "core", "resources/read", {"uri": f"holdfast://record/{SHORT}"})
-    assert not MARKERS.search(came), came
 
 
 def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:

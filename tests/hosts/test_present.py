@@ -183,8 +183,8 @@ def test_recall_answers_where_we_left_off_and_an_opening_mentions_it(desktop: De
             first, *others = recall(memory, Query(text=question)).hits
             assert all(hit.confidence != "weak" for hit in others)
             assert missing(first.snippet, "CheckoutService", "Do not touch the migrations") == [], question
-        named = recall(memory, Query(text="where did we leave off with the invoices?")).hits[0]
-        assert "PDF invoices" in named.snippet
+        named = Query(text="where did we leave off with the invoices?")
+        assert "PDF invoices" in recall(memory, named).hits[0].snippet
         assert recall(memory, Query(text="What happened yesterday?")).hits == ()  # the work is of today
         memory, begun = start(memory, title="something else")
         opening = page("opening", opened=begun, word="started", now=memory.clock.now())

@@ -11,25 +11,22 @@ from holdfast.compose import worker_lock
 from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
-from holdfast.model.errors import Conflict, NotAStore, StoreError
+from holdfast.model.errors import Conflict, NotAStore, StoreError, StoreFull
 from holdfast.model.ids import Clock
 from tests.conftest import recorded
-from tests.hosts.running import Forked, Run, preloaded
+from tests.hosts.running import Forked, Run
 from tests.hosts.scripts import scripts_in
+from tests.hosts.test_full_disk import no_growth
 from tests.rows import refused
 
 globals().update(scripts_in(__file__, HOLDFAST_HOME="{tmp}/store"))
 pytestmark = pytest.mark.embedded  # it is about the file
 
 _WRITER = """
-import sys
-from holdfast.compose import open_memory
-from holdfast.model.record import Draft
-from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.records.write import write
-memory = open_memory()
+import holdfast
+memory = holdfast.open()
 for number in range(100_000):
-    print(write(memory, Draft(body=f"thing {number}"), waivers=Waivers(duplicate=True)).record.id, flush=True)
+    print(memory.remember(f"thing {number}", force=True).id, flush=True)
 """
 
 
@@ -74,14 +71,8 @@ def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work
 def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
     with closing(open_store(SQLite(home / "holdfast.db"))) as store:
         store.commit([recorded(Clock(), "word " * 1_000) for _ in range(200)])
-    script = f"""
-import resource; from pathlib import Path; from holdfast.engine.recovery.backup import back_up
-from holdfast.model.errors import StoreError
-resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
-try: back_up(Path({str(home / "holdfast.db")!r}), Path("b/one.db"))
-except StoreError as problem: print(problem.code)
-"""
-    assert preloaded((), tmp_path, os.environ, program=script).stdout == "store_full\n"
+    with no_growth(500_000):
+        refused(StoreFull, back_up, home / "holdfast.db", tmp_path / "b" / "one.db")
     assert list((tmp_path / "b").iterdir()) == []
 
 

@@ -22,7 +22,7 @@ from holdfast.engine.postgres.row_security import VISIBLE
 from holdfast.hosts.server.app import Buckets, Metrics
 from tests import engines
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import Run, answer, runner, wait_for
+from tests.hosts.running import ROOT, Run, answer, ended, module, runner, wait_for
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import INITIALIZE
 from tests.rows import missing, rows, some
@@ -30,8 +30,6 @@ from tests.rows import missing, rows, some
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
 pytestmark = pytest.mark.xdist_group("serve")
-
-
 KEYS = dict.fromkeys(("anna", "ben"), (SHOP, "write"))
 KEYS |= {"carla": (BANK, "write"), "rita": (SHOP, "read"), "root": ("*", "admin")}
 
@@ -75,9 +73,8 @@ def get(served: Served, path: str, key: str = "") -> httpx2.Response:
 
 
 def call(served: Served, key: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> str:
-    reply = served.ask(
-        "tools/call", {"name": name, "arguments": arguments}, authorization=bearer(key), **(headers or {})
-    )
+    more = {"authorization": bearer(key), **(headers or {})}
+    reply = served.ask("tools/call", {"name": name, "arguments": arguments}, **more)
     assert reply.status == 200, reply
     return str(reply.json["result"]["content"][0]["text"])
 
@@ -187,9 +184,8 @@ def test_the_histogram_adds_up() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.02, 99.0):
         metrics.took(seconds)
-    text = metrics.text({})
-    assert 'holdfast_request_seconds_bucket{le="0.005"} 1' in text
-    assert missing(text, 'holdfast_request_seconds_bucket{le="+Inf"} 3', "holdfast_request_seconds_count 3") == []
+    wanted = ('bucket{le="0.005"} 1', 'bucket{le="+Inf"} 3', "count 3")
+    assert missing(metrics.text({}), *(f"holdfast_request_seconds_{one}" for one in wanted)) == []
 
 
 def test_who_asks_too_often_waits_and_leaving_is_clean(
@@ -204,30 +200,28 @@ def test_who_asks_too_often_waits_and_leaving_is_clean(
         one.process.send_signal(signal.SIGTERM)
         assert one.process.wait(timeout=120) == 0
         lines = [line for line in one.stderr.read().splitlines() if line.startswith("{")]
-    logged = [json.loads(line) for line in lines]
+    *logged, last = map(json.loads, lines)
     requests = [line for line in logged if line["event"] == "request"]
     assert [line["status"] for line in requests] == [200, 200, 200, 429, 429, 200]
     assert (requests[-1]["user"], requests[-1]["project"], requests[-1]["did"]) == ("anna", SHOP, "tools/call remember")
-    assert logged[-1]["event"] == "stopped"
+    assert last["event"] == "stopped"
     assert all("Otters" not in line and key not in line for line in lines for key in keys.values())
 
 
 def test_a_public_address_needs_a_key_first(tmp_path: Path) -> None:
-    command = ("server", "run", "--host", "0.0.0.0", "--port", "0")
-    done = runner(tmp_path, tmp_path)(*command, HOLDFAST_DATABASE=engines.schema(str(tmp_path)))
-    assert (done.returncode, "there is no key yet" in done.stderr) == (64, True)
+    run = runner(tmp_path, tmp_path, HOLDFAST_DATABASE=engines.schema(str(tmp_path)))
+    ended(run("server", "run", "--host", "0.0.0.0", "--port", "0"), 64, "there is no key yet")
 
 
 def test_sqlite_is_not_served_to_many(tmp_path: Path, run: Run) -> None:
-    done = run("server", "run", HOLDFAST_HOME=str(tmp_path), HOLDFAST_DATABASE="")
-    assert (done.returncode, "needs PostgreSQL" in done.stderr) == (64, True)
+    ended(run("server", "run", HOLDFAST_HOME=str(tmp_path), HOLDFAST_DATABASE=""), 64, "needs PostgreSQL")
 
 
 @pytest.mark.whole
-def test_many_sessions_at_once_find_what_they_kept(served: Served, bench: Run, keys: dict[str, str]) -> None:
-    done = bench("sessions", served.url, "--project", SHOP, "--sessions", "30", HOLDFAST_KEY=keys["ben"])
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "30 of 30 sessions" in done.stdout
+def test_many_sessions_at_once_find_what_they_kept(served: Served, own_home: Path, keys: dict[str, str]) -> None:
+    bench = runner(ROOT, own_home, HOLDFAST_KEY=keys["ben"])
+    command = ("sessions", served.url, "--project", SHOP, "--sessions", "30")
+    ended(bench(*command, program=module("bench")), 0, "30 of 30 sessions")
 
 
 # A server whose login owns nothing: it serves, and by itself its login sees nothing at all.
@@ -295,15 +289,13 @@ def test_roles_that_could_pass_by_the_policies_are_not_let_serve(nobody: Nobody,
     mighty = f"{nobody.login}_mighty"
     nobody.owner.execute(f"create role {mighty} login bypassrls")
     try:
-        told = cli("store", "migrate", "--grant", mighty)
-        assert (told.returncode != 0, "pass by every policy" in told.stderr) == (True, True)
-        assert "There is no role nobody_here" in cli("store", "migrate", "--grant", "nobody_here").stderr
+        ended(cli("store", "migrate", "--grant", mighty), 64, "pass by every policy")
+        ended(cli("store", "migrate", "--grant", "nobody_here"), 64, "There is no role nobody_here")
     finally:
         nobody.owner.execute(f"drop role {mighty}")
 
 
 def test_it_does_not_start_behind_policies_of_another_version(nobody: Nobody, cli: Run) -> None:
     nobody.owner.execute("update settings set value = 'old' where name = 'protected'")
-    told = cli("server", "run", "--port", "0", HOLDFAST_DATABASE=nobody.address)
-    assert (told.returncode != 0, "migrate --grant" in told.stderr) == (True, True)
+    ended(cli("server", "run", "--port", "0", HOLDFAST_DATABASE=nobody.address), 5, "migrate --grant")
     assert cli("store", "migrate", "--grant", nobody.login).returncode == 0

@@ -12,7 +12,7 @@ from holdfast.compose.settings import load_settings, make_store, store_folder
 from holdfast.engine import locks
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import Conflict, InvalidConfig
-from tests.conftest import new_folder
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import git
@@ -25,9 +25,7 @@ pytestmark = pytest.mark.embedded
 @pytest.fixture
 def usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The usual store of a user with nothing in their own settings."""
-    monkeypatch.delenv("HOLDFAST_HOME", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "data" / "holdfast"
 
 
@@ -47,21 +45,20 @@ def used(folder: Path) -> Path:
 
 def plant(folder: Path, *names: str) -> Path:
     """Ship a .holdfast folder with files."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        (folder / name).write_text("theirs\n")
-    return folder.parent
+        new_file(folder / ".holdfast" / name, "theirs\n")
+    return folder
 
 
 def test_nothing_that_lies_in_a_checkout_a_package_or_a_shared_folder_is_used_as_a_store(
     usual: Path, clone: Path
 ) -> None:
     tried = {
-        "empty folder": plant(clone / ".holdfast"),
-        "a store": plant(clone / "b" / ".holdfast", "holdfast.db"),
-        "with settings": plant(clone / "c" / ".holdfast", "holdfast.db", "config.toml"),
-        "package": plant(clone / "node_modules" / "evil" / ".holdfast", "x"),
-        "above": plant(clone.parent / ".holdfast", "holdfast.db") / "clone" / "a",
+        "empty folder": new_folder(clone / ".holdfast").parent,
+        "a store": plant(clone / "b", "holdfast.db"),
+        "with settings": plant(clone / "c", "holdfast.db", "config.toml"),
+        "package": plant(clone / "node_modules" / "evil", "x"),
+        "above": plant(clone.parent, "holdfast.db") / "clone" / "a",
         "link": new_folder(clone / "d"),
     }
     (clone / "d" / ".holdfast").symlink_to(clone / "b" / ".holdfast")
@@ -101,7 +98,7 @@ def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(
 
 @pytest.mark.usefixtures("usual")
 def test_a_store_that_git_tracks_cannot_be_put_on_the_list(clone: Path) -> None:
-    store = plant(clone / ".holdfast", "holdfast.db") / ".holdfast"
+    store = plant(clone, "holdfast.db") / ".holdfast"
     git(clone, "add", "-f", ".holdfast/holdfast.db")
     refused(Conflict, make_store, clone, store, says="git tracks a store there")
 

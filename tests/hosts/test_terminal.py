@@ -1,4 +1,4 @@
-"""What people read on a terminal of 80 columns, and what they type there; the script beside this is a review elsewhere."""
+"""What people read on a terminal of 80 columns, and what they type there."""
 
 import io
 import os
@@ -20,10 +20,9 @@ from holdfast.model.ids import short
 from holdfast.model.record import Record
 from tests import engines
 from tests.hosts.running import Run, Terminal, answer, kept
-from tests.hosts.scripts import scripts_in
 from tests.rows import each, refused, sampled
 
-globals().update(scripts_in(__file__))
+NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
 
@@ -41,11 +40,7 @@ def seen_on_a_terminal(arguments: list[str], work: Path, home: Path, **changed: 
     return terminal.seen
 
 
-LOOKS: tuple[list[str], ...] = (
-    ["recall", "staging", "database"],
-    ["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
-    ["remember", "we currently use redis"],
-)
+LOOKS = [text.split() for text in ("recall staging database", f"show {NOBODY}", "remember we currently use redis")]
 
 
 @pytest.mark.embedded
@@ -81,12 +76,8 @@ def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
     out = Console(file=written, width=40, force_terminal=True, color_system=None)
     indented(out, text, 4)
     hanging(out, Text(f"name  {text}"), 6)
-    assert written.getvalue().splitlines() == [
-        "    A line that is too long for the",
-        "    terminal is wrapped between words.",
-        "name  A line that is too long for the",
-        "      terminal is wrapped between words.",
-    ]
+    first, second = "A line that is too long for the", "terminal is wrapped between words."
+    assert written.getvalue() == f"    {first}\n    {second}\nname  {first}\n      {second}\n"
 
 
 def test_a_named_day_is_the_last_one_before_today_and_a_date_that_is_none_is_named_as_it_was_typed() -> None:
@@ -101,9 +92,7 @@ def test_a_named_day_is_the_last_one_before_today_and_a_date_that_is_none_is_nam
 
 def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it() -> None:
     text = "Reproduced the report. Part of SHOP-481."
-    record = Record(
-        id="01ARZ3NDEKTSV4RRFFQ69G5FAV", kind="progress", title=text, body=text, fields={"issue": "SHOP-481"}
-    )
+    record = Record(id=NOBODY, kind="progress", title=text, body=text, fields={"issue": "SHOP-481"})
     assert labelled(record, f"{text} SHOP-481") == f"{text}\nissue: SHOP-481"
 
 

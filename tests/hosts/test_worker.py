@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -27,31 +28,12 @@ from holdfast.model.ids import instant
 from holdfast.model.record import Link
 from holdfast.verbs.memory import find
 from tests.conftest import keep
-from tests.hosts.running import Run, answer, hold_worker, release_worker
+from tests.hosts.running import Run, answer, fire, hold_worker, release_worker
+from tests.hosts.scripts import spooled
 from tests.hosts.test_full_disk import no_growth
-from tests.rows import WHOLE, each, refused, rows, sampled
+from tests.rows import WHOLE, each, refused, rows, sampled, some
 
 pytestmark = pytest.mark.embedded
-
-
-def fire(home: Path, event: str, raw: bytes) -> tuple[bytes, float]:
-    """Run the hook as a client does; return what it prints and the CPU seconds it took."""
-    return _measured(["-I", "-S", client.__file__, event, "--home", str(home)], raw)
-
-
-def _measured(command: list[str], raw: bytes = b"") -> tuple[bytes, float]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=out, stderr=err)
-        assert process.stdin is not None
-        with suppress(BrokenPipeError), process.stdin:
-            process.stdin.write(raw)  # as a whole: `communicate` writes 512 bytes at a time
-        code = process.wait()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        for file in (out, err):
-            file.seek(0)
-        assert (code, err.read()) == (0, b"")
-        return out.read(), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def told(project: Path | str, **given: Any) -> bytes:
@@ -66,31 +48,23 @@ def spool(home: Path, name: str, **event: Any) -> Path:
     return path
 
 
-HOSTILE: dict[str, dict[str, Any]] = {
-    "a NUL in the folder": {"cwd": "\0"},
-    "half a character in the folder": {"cwd": "\ud800"},
-    "a folder of 6,000 characters": {"cwd": "/" + "x" * 6_000},
-    "a NUL in the session": {"session": "a\0b"},
-    "a long session": {"session": "s" * 5_000},
-    "no time": {"at": ""},
-    "a time that is none": {"at": "yesterday"},
-    "an unknown event": {"event": "Nonsense"},
-    "no id": {"id": ""},
-    "an injection of nonsense": {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
-    "a terminal escape in the tool": {"tool": "\x1b[31mBash"},
-}
+HOSTILE: list[dict[str, Any]] = [
+    *({"cwd": folder} for folder in ("\0", "\ud800", "/" + "x" * 6_000)),
+    *({"session": session} for session in ("a\0b", "s" * 5_000)),
+    *({"at": ""}, {"at": "yesterday"}, {"event": "Nonsense"}, {"id": ""}, {"tool": "\x1b[31mBash"}),
+    {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
+]
 
 
 def test_a_hostile_event_is_set_aside_and_the_rest_is_processed(holdfast: Run, home: Path) -> None:
-    hostile = [spool(home, f"{number:04}", **event) for number, event in enumerate(HOSTILE.values())]
+    hostile = [spool(home, f"{number:04}", **event) for number, event in enumerate(HOSTILE)]
     no_events = {"[": b"[" * 100_000, "bytes": b"\xff\xfe", "long": b" " * 3_000_000, "folder": None}
     for name, text in no_events.items():
         hostile.append(home / "spool" / f"1{name}.json")
         hostile[-1].mkdir() if text is None else hostile[-1].write_bytes(text)
     spool(home, "2000", session="fine", cwd="/nowhere/at/all", text="We decided to use Postgres for the ledger.")
-    spool(
-        home, "2001", session="fine", cwd="", text="hello", result="\0\ud800", given={"a\0": ["\ud800", float("inf")]}
-    )
+    odd = {"result": "\0\ud800", "given": {"a\0": ["\ud800", float("inf")]}}
+    spool(home, "2001", session="fine", cwd="", text="hello", **odd)
     done = answer(holdfast("work", "--json"))
     assert (done["drained"], done["problems"]) == (2, [])
     assert sorted((home / "spool").iterdir()) == sorted(path.with_suffix(".unreadable") for path in hostile)
@@ -133,8 +107,8 @@ def test_where_locks_do_not_work_the_worker_still_does(home: Path, monkeypatch: 
 
 def test_an_event_is_in_the_spool_as_a_whole_or_not_at_all(home: Path) -> None:
     hook._spool(str(home), {"event": "Stop", "text": "x" * 1_000})
-    (path,) = (home / "spool").glob("*.json")
-    assert json.loads(path.read_text())["text"] == "x" * 1_000
+    (path,) = (home / "spool").iterdir()
+    assert spooled(home)[0]["text"] == "x" * 1_000
     for room in (0, 700):
         with no_growth(room):
             refused(OSError, hook._spool, str(home), {"event": "Stop", "text": "x" * 1_000}, says="File too large")
@@ -170,9 +144,24 @@ PIECES: list[str] = rows("pieces_of_large_inputs")
 MOST_STARTS = 10  # bare starts of the interpreter that a hook may cost
 
 
+def cpu_seconds(*command: str, raw: bytes = b"") -> float:
+    """Run Python, which must succeed without a complaint; return the CPU time it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryFile() as err:
+        process = subprocess.Popen([sys.executable, *command], stdin=PIPE, stdout=subprocess.DEVNULL, stderr=err)
+        with suppress(BrokenPipeError), some(process.stdin) as stdin:
+            stdin.write(raw)  # as a whole: `communicate` writes 512 bytes at a time
+        code = process.wait()
+        err.seek(0)
+        assert (code, err.read()) == (0, b"")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def costs_little(home: Path, event: str, raw: bytes) -> bool:
     """True if a hook costs at most `MOST_STARTS`; the bare start is measured beside it, since the machine may be busy."""
-    return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(["-c", "pass"])[1] for _ in range(3))
+    hook = ("-I", "-S", client.__file__, event, "--home", str(home))
+    return any(cpu_seconds(*hook, raw=raw) <= MOST_STARTS * cpu_seconds("-c", "pass") for _ in range(3))
 
 
 @each("piece", sampled(PIECES, 5))
@@ -203,7 +192,7 @@ SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
 def test_no_shape_of_input_keeps_a_hook(home: Path, project: Path, shape: str) -> None:
     hold_worker(home)
     for event in ("PreToolUse", "PostToolUse"):
-        assert costs_little(home, event, told(project)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:]), event
+        assert costs_little(home, event, told(project, **SHAPES[shape]())), event
 
 
 def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, project: Path) -> None:
@@ -211,13 +200,10 @@ def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, 
     command = [sys.executable, "-I", "-S", client.__file__, "UserPromptSubmit", "--home", str(home)]
     raw = told(project, prompt="deploy with make ship")
     for given in (raw, raw[:-1]):
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-            assert process.stdin is not None
-            process.stdin.write(given)
-            process.stdin.flush()
+        with subprocess.Popen(command, stdin=PIPE, bufsize=0) as process:
+            some(process.stdin).write(given)
             assert process.wait(timeout=60) == 0  # it waits a second; one that read to the end would never leave
-    stored = [json.loads(path.read_text())["text"] for path in (home / "spool").glob("*.json")]
-    assert stored == ["deploy with make ship"] * 2
+    assert [event["text"] for event in spooled(home)] == ["deploy with make ship"] * 2
 
 
 def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, project: Path) -> None:
@@ -225,7 +211,7 @@ def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, proje
     given = {"tool_name": "Bash", "tool_input": {"command": "make report"}, "tool_response": 'row \\ "1"\n' * 300_000}
     fire(home, "PostToolUse", told(project, **given))
     fire(home, "UserPromptSubmit", told(project, prompt="long ü " * 300_000, extra={"x": 1}))
-    (first, second) = [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
+    first, second = spooled(home)
     assert (first["session"], first["cwd"], first["tool"]) == ("s1", str(project), "Bash")
     assert first["given"] == {"command": "make report"}
     assert first["result"].startswith('row \\ "1"\nrow')
@@ -240,11 +226,11 @@ def test_the_worker_compares_what_is_new_and_the_session_that_wrote_it_is_told_o
         newer = keep(memory.acting_in("s1"), "The API listens on port 9090.")
         assert worker.work(flags, home, project, environment={}) is not None
         assert find(memory, newer.id).record.links == (Link(relation="contradicts", target=older.id),)
-    told = dict[str, list[bool]]()
+    heard = list[bool]()
     for session in ("s1", "s2", "s1"):
-        raw = json.dumps({"session_id": session, "cwd": str(project), "prompt": "go on"}).encode()
-        told.setdefault(session, []).append(b"saved in this session" in fire(home, "UserPromptSubmit", raw)[0])
-    assert told == {"s1": [True, False], "s2": [False]}
+        said = fire(home, "UserPromptSubmit", told(project, session_id=session, prompt="go on"))
+        heard.append("saved in this session" in said)
+    assert heard == [True, False, False]
 
 
 @pytest.mark.parametrize(("seconds", "drained", "problems"), [(60.0, 1, 0), (0.0, 0, 1)])

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.setup.apply import Planned, apply, planned, read_manifest, removals
+from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.machine import Installation, Machine
+from holdfast.verbs.upkeep.doctor import Check
+from tests.conftest import new_file, new_folder
 
 
 @dataclass
@@ -42,8 +45,11 @@ class Place:
     def path(self, template: str) -> Path:
         return self.machine.path(template)
 
+    def checks(self) -> dict[str, Check]:
+        """Give what the doctor says about clients."""
+        return {check.name: check for check in client_checks(self.machine, read_manifest(self.store))}
+
     def files(self) -> dict[str, bytes]:
-        """Give every file of home and project."""
         return {str(path): path.read_bytes() for path in self.machine.home.parent.rglob("*") if path.is_file()}
 
     def folders(self) -> set[Path]:
@@ -54,12 +60,10 @@ class Place:
 def place(tmp_path: Path) -> Place:
     home, project, programs = (tmp_path / "all" / name for name in ("home of mine", "project", "programs"))
     for folder in (home, project, programs):
-        folder.mkdir(parents=True)
+        new_folder(folder)
     python = programs / "python"
     python.touch(mode=0o755)
-    hook = programs / "holdfast" / "hosts" / "hooks" / "client.py"
-    hook.parent.mkdir(parents=True)
-    hook.touch()
+    hook = new_file(programs / "holdfast" / "hosts" / "hooks" / "client.py", "")
     return Place(
         machine=Machine(system="Linux", home=home, project=project, environment={}),
         made=Installation(python=str(python), hook=str(hook)),

@@ -10,7 +10,6 @@ import pytest
 
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.apply import LeftAlone, Planned, apply, read_manifest
-from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Choices, Client, file_of, has_hooks, installed, wanted
 from holdfast.hosts.setup.edits import Entry, command_line, own_hooks, placing, words_of
 from holdfast.hosts.setup.machine import Level, Machine, check_lasting
@@ -103,8 +102,7 @@ def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client)
 
 @each("client", [client for client in CLIENTS if client.hooks])
 def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -> None:
-    spaced = place.moved(python="/with a space/python3", home="/store's folder")
-    spaced.init(client.name)
+    place.moved(python="/with a space/python3", home="/store's folder").init(client.name)
     hooks = some(client.hooks)
     listed = jsontext.value_of(some(file_of(hooks, "user", place.machine)).read_text())["hooks"]
     by_theirs = {theirs: event for event, theirs in hooks.events.items()}
@@ -150,8 +148,7 @@ def test_paths_follow_the_system_and_the_variables_that_move_them() -> None:
 
 
 def test_entries_have_the_shape_each_client_reads(place: Place) -> None:
-    names = [client.name for client in CLIENTS]
-    place.init(*names)
+    place.init(*(client.name for client in CLIENTS))
     server = [place.made.python, "-P", "-m", "holdfast", "mcp"]
 
     def read(template: str) -> Any:
@@ -355,26 +352,21 @@ def test_an_environment_that_will_be_gone_is_refused() -> None:
     refused(Invalid, check_lasting, "/home/me/.cache/uv/archive-v0/Xy12", says="temporary environment")
 
 
-# What the doctor says about clients.
-def checks_of(place: Place) -> dict[str, Check]:
-    return {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
-
-
 def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
     names = {client.name for client in CLIENTS}
     place.init(*names)
-    checks = checks_of(place)
+    checks = place.checks()
     assert set(checks) == {"clients", *names}
     assert [check for check in checks.values() if check.fix] == []
     assert checks["claude-code"].found == "Claude Code starts it, 10 hooks are in place"
     assert checks["continue"].found == "Continue starts it"
     Path(place.made.hook).unlink()
-    checks = checks_of(place)
+    checks = place.checks()
     for name in ("gemini", "opencode"):
         assert checks[name].found.endswith(f"run {place.made.hook}, which is not there")
     assert checks["zed"].fix == ""
     Path(place.made.python).unlink()
-    checks = checks_of(place)
+    checks = place.checks()
     assert {name for name, check in checks.items() if check.fix} == names
     assert f"starts {place.made.python}, which is not there" in checks["continue"].found
     assert checks["zed"].fix == "holdfast init --client zed"
@@ -383,21 +375,21 @@ def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
 def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
     entry = '{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}'
     new_file(place.path("{home}/.cursor/mcp.json"), entry)
-    assert checks_of(place)["cursor"].fix == "holdfast init --client cursor"
+    assert place.checks()["cursor"].fix == "holdfast init --client cursor"
 
 
 def test_what_was_found_and_is_not_set_up_is_mentioned(place: Place) -> None:
     place.path("{codex}").mkdir()
-    assert checks_of(place)["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
+    assert place.checks()["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
 
 
 def test_hooks_that_fire_twice_are_found(place: Place) -> None:
     place.init("copilot")
-    assert "hooks" not in checks_of(place)
+    assert "hooks" not in place.checks()
     place.init("claude-code", level="project")
-    assert checks_of(place)["hooks"].fix == "holdfast uninstall --client copilot"
+    assert place.checks()["hooks"].fix == "holdfast uninstall --client copilot"
     place.uninstall()
     place.init("claude-code")
     settings = place.path("{claude}/settings.json")
     settings.write_text(settings.read_text().replace("{", '{"enabledPlugins": {"holdfast@holdfast": true},', 1))
-    assert "both our plugin and our hooks" in checks_of(place)["hooks"].found
+    assert "both our plugin and our hooks" in place.checks()["hooks"].found

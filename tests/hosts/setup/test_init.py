@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer
 from tests.hosts.scripts import everything_under, scripts_in
-from tests.hosts.test_mcp import INITIALIZE
+from tests.hosts.test_mcp import messages
 
 globals().update(scripts_in(__file__))
 
@@ -87,6 +87,5 @@ def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path
     run("init", "--yes")
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
     trap = new_file(own_home / "trap" / "holdfast.py", "raise SystemExit('a module of the project')").parent
-    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}) + "\n"
-    done = ran([entry["command"], *entry["args"]], trap, input=asked, env={**os.environ, "HOME": str(own_home)})
+    done = ran([entry["command"], *entry["args"]], trap, input=messages(), env={**os.environ, "HOME": str(own_home)})
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "holdfast"

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.setup.apply import apply, planned, read_manifest
-from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import BY_NAME, Choices, wanted
 from holdfast.hosts.setup.others import others
 from tests.conftest import new_file
-from tests.hosts.running import Run
+from tests.hosts.running import Run, ended
 from tests.hosts.setup.conftest import Place
 from tests.replicas.seats import git
 from tests.rows import rows
@@ -40,12 +39,8 @@ def test_what_another_system_left_is_found_taken_out_and_put_back(
 ) -> None:
     path = written(place, template, content)
     before = path.read_bytes()
-    found = [
-        [found.system.name, want.edit.noun.removeprefix(f"{found.system.title} ")]
-        for found in others(place.machine)
-        for want in found.entries
-    ]
-    assert sorted(found) == sorted(expected)
+    wants = [(found.system, want.edit.noun) for found in others(place.machine) for want in found.entries]
+    assert sorted([it.name, noun.removeprefix(f"{it.title} ")] for it, noun in wants) == sorted(expected)
     replaced(place)
     assert not any(found.entries for found in others(place.machine))
     for word in ("gitmem-mcp", ".gitmem", "bettermemory", "hot-memory", "claude-mem", "session_start first"):
@@ -71,31 +66,20 @@ def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place
 
 def test_data_is_found_where_each_system_keeps_it(place: Place) -> None:
     assert list(others(place.machine)) == []
-    kept = {
-        "gitmem": "{project}/.gitmem/x",
-        "memory-mcp": "{home}/.memory-mcp/memory.db",
-        "claude-mem": "{home}/.claude-mem/claude-mem.db",
-        "bettermemory": "{home}/.claude-memory/x",
-    }
+    kept = {"gitmem": "{project}/.gitmem", "memory-mcp": "{home}/.memory-mcp/memory.db"}
+    kept |= {"claude-mem": "{home}/.claude-mem/claude-mem.db", "bettermemory": "{home}/.claude-memory"}
     for template in kept.values():
-        written(place, template, "")
+        written(place, template if template.endswith(".db") else f"{template}/x", "")
     for words in ("init -q", "commit -qm x --allow-empty", "notes --ref=mem/decisions add -m x", "pack-refs --all"):
         git(place.machine.project, *words.split())
-    found = {one.system.name: one.data for one in others(place.machine)}
-    assert {name: path.name for name, path in found.items() if path} == {
-        "gitmem": ".gitmem",
-        "memory-mcp": "memory.db",
-        "git-notes": "project",
-        "claude-mem": "claude-mem.db",
-        "bettermemory": ".claude-memory",
-    }
+    there = {name: place.path(template) for name, template in kept.items()} | {"git-notes": place.machine.project}
+    assert {one.system.name: one.data for one in others(place.machine) if one.data} == there
 
 
 def test_the_doctor_names_a_second_memory(place: Place) -> None:
     written(place, *ROWS[0][:2])
     place.init("claude-code")
-    checks = {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
-    assert checks["other memory"].fix == "holdfast switch gitmem"
+    assert place.checks()["other memory"].fix == "holdfast switch gitmem"
 
 
 def test_one_command_replaces_a_system_and_imports_its_data(
@@ -108,18 +92,13 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     for template, content, _ in (ROWS[0], ROWS[1], ROWS[5]):
         written(here, template, content)
     lesson = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
-    more = {
-        "description": "It broke checkout.",
-        "counter_arguments": ["one", "two"],
-        "created_at": "2026-01-02T03:04:05Z",
-    }
-    written(here, "{project}/.gitmem/learnings.json", [lesson | more])
+    more = {"description": "It broke checkout.", "created_at": "2026-01-02T03:04:05Z"}
+    written(here, "{project}/.gitmem/learnings.json", [{**lesson, **more, "counter_arguments": ["one", "two"]}])
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     promised = run("switch", "--dry-run").stdout
     assert "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in promised
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
-    done = run("switch", "gitmem", "--yes")
-    assert (done.returncode, "1 imported (1 scar)" in done.stdout) == (0, True), done.stdout
+    ended(run("switch", "gitmem", "--yes"), 0, "1 imported (1 scar)")
     assert "--surface" in (project / ".mcp.json").read_text(encoding="utf-8")
     assert "It broke checkout." in run("recall", "skipped migrations").stdout
     after = (project / ".mcp.json").read_text(encoding="utf-8")

@@ -137,7 +137,6 @@ def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "s
 @pytest.mark.parametrize("relative", [".", "", "node_modules/.bin"])
 def test_the_launcher_runs_no_program_of_the_project(tmp_path: Path, relative: str) -> None:
     path = installed(tmp_path, "environment")
-    planted = new_file(tmp_path / relative / "holdfast", f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n")
-    planted.chmod(0o755)
+    new_file(tmp_path / relative / "holdfast", f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n").chmod(0o755)
     done = launched(tmp_path, "Stop", path=f"{relative}:{path}")
     assert (done.returncode, done.stdout, (tmp_path / "pwned").exists()) == (0, "", False)
