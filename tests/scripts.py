@@ -4,7 +4,8 @@
     name = step argument=JSON …  -> path=JSON path~"text" …
 
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
-refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
+refuse, and `3x` repeats it, with the turn as `${n}`. `name*=[…]` takes a step once for each item, `*=[{…}]` once for each
+set of arguments, and each answer must be as it is checked. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
@@ -57,6 +58,14 @@ def about(wanted: Any) -> Any:
 
 
 Step = Callable[[Any, dict[str, Any]], Any]
+
+
+class Each(list[Any]):
+    """The answers of a step that was taken several times."""
+
+    __slots__ = ()
+
+
 STEPS: dict[str, Step] = {
     "set": lambda script, given: script.environment.update(given),
     "unset": lambda script, given: [script.environment.pop(name) for name in given],
@@ -111,7 +120,8 @@ class Script:
             assert found or not pattern, f"{line}\n{answer}"
             self.known[name] = found[1] if found else answer
         self.answered = answer
-        self.check(line, answer, wanted or "")
+        for one in answer if isinstance(answer, Each) else [answer]:
+            self.check(line, one, wanted or "")
 
     def check(self, line: str, answer: Any, wanted: str) -> None:
         """Compare parts of an answer with what they must be."""
@@ -127,12 +137,15 @@ class Script:
             return (
                 read(done.stdout) if re.search(r" --(as )?json\b", given) and done.stdout else done.stdout + done.stderr
             )
-        arguments: dict[str, Any] = {}
+        rows = [dict[str, Any]()]
         for name, _, value in self.parts(given):
-            arguments |= {name: value} if name else value
+            field, items = name.removesuffix("*"), value if name.endswith("*") else [value]
+            rows = [row | ({field: item} if field else item) for row in rows for item in items]
         if sign == "@":
-            return self.steps[word](self, arguments)
-        return read(self.call(self.filled(word), arguments, refused=bool(sign)))
+            found = [self.steps[word](self, row) for row in rows]
+        else:
+            found = [read(self.call(self.filled(word), row, refused=bool(sign))) for row in rows]
+        return found[0] if len(rows) == 1 else Each(found)
 
     def parts(self, text: str) -> Iterator[tuple[str, str, Any]]:
         """Yield the name, the sign and the value of each part of a step."""

@@ -36,8 +36,8 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
 def keep_all(memory: Memory, value: Any) -> Record | list[Record]:
     """Keep a text or a draft, or each of a list."""
     if isinstance(value, list):
-        return [keep(memory, made(Draft, item if isinstance(item, dict) else {"body": item})) for item in value]
-    return keep(memory, made(Draft, value if isinstance(value, dict) else {"body": value}))
+        return [of_type(Record, keep_all(memory, item)) for item in value]
+    return of_type(Record, called(keep, (memory,), value if isinstance(value, dict) else {"body": value}))
 
 
 class Verbs(dict[str, scripts.Step]):
