@@ -250,18 +250,23 @@ Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
 
 def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, by its name."""
-    text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
-    head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
-    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
-    named = {text.partition("]")[0]: text for text in texts}
+    known, named = parts_of(module)
     return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
 
-def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
+def parts_of(module: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values that the text beside a test module begins with, and its scripts and their parts, by their names."""
+    text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
+    head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
+    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
+    return known, {text.partition("]")[0]: text for text in texts}
+
+
+def lines_of(text: str, named: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a script, with those of the parts that it names in `@do part`."""
     for line in text.splitlines():
         if part := re.fullmatch(r"(?:(\d+)x )?@do (\w+)", line):
-            yield from list(_lines(named[part[2]], named))[1:] * int(part[1] or 1)
+            yield from list(lines_of(named[part[2]], named))[1:] * int(part[1] or 1)
         elif line.strip() and not line.startswith("#"):
             yield line
 
@@ -273,7 +278,7 @@ def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
-    head, *lines = _lines(text, named)
+    head, *lines = lines_of(text, named)
     name, _, promise = head.partition("] ")
     name = name.removesuffix("]")
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()

@@ -17,7 +17,7 @@ from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.records.write import Written, draft_event, write
 from tests import scripts
 from tests.calls import called, functions_in, made, refusal_of
 from tests.conftest import Time, make_memory
@@ -38,6 +38,12 @@ def keep_all(memory: Memory, value: Any) -> Record | list[Record]:
     if isinstance(value, list):
         return [of_type(Record, keep_all(memory, item)) for item in value]
     return of_type(Record, called(keep, (memory,), value if isinstance(value, dict) else {"body": value}))
+
+
+def suggestion(memory: Memory, topic: str) -> Record:
+    """Have a thread suggested because three sessions mention its topic."""
+    draft = Draft(body=topic, kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
+    return memory.commit([draft_event(memory, draft, pending=True)])[0].record
 
 
 class Verbs(dict[str, scripts.Step]):
@@ -105,6 +111,7 @@ class Script(scripts.Script):
         "unsent": lambda script, given: script.memory.event(**given),
         "stored": lambda script, given: script.memory.store.commit(given["events"]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
+        "suggest": lambda script, given: suggestion(script.memory, given["topic"]),
         "note": lambda script, given: script.memory.store.note(given["setting"], given["value"]),
         "views": lambda script, _: everything(script.memory.store),
         "rebuild": lambda script, _: script.memory.store.rebuild(),
@@ -120,11 +127,22 @@ def scripts_in(module: str, **steps: scripts.Step) -> dict[str, Callable[..., No
     The fixture `memory` opens what a script acts on.
     """
 
-    def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
-        memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
-        request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
-        known |= {"ENCODER": ENCODER, "LONG": "x" * 2_000, "tmp": str(tmp)}
-        kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
-        return kind(tmp, known, memory=memory, time=time, request=request)
+    return scripts.scripts_in(module, lambda request, known: script_of(request, known, **steps))
 
-    return scripts.scripts_in(module, start)
+
+def script_of(request: pytest.FixtureRequest, known: dict[str, Any], **steps: scripts.Step) -> Script:
+    """Return a script that acts on the fixture `memory`."""
+    memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
+    request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
+    known |= {"ENCODER": ENCODER, "LONG": "x" * 2_000, "tmp": str(tmp)}
+    kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
+    return kind(tmp, known, memory=memory, time=time, request=request)
+
+
+def part_of(request: pytest.FixtureRequest, module: str, name: str) -> Script:
+    """Return a script that has done a part of the text beside a test module."""
+    known, named = scripts.parts_of(module)
+    script = script_of(request, known)
+    for line in list(scripts.lines_of(named[name], named))[1:]:
+        script.run(line)
+    return script
