@@ -5,7 +5,7 @@
 
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. `name*=[…]` takes a step once for each item, `*=[{…}]` once for each
-set of arguments, and each answer must be as it is checked. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
+set of arguments; each answer must be as it is checked, and `one,other = …` names them. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
@@ -30,7 +30,7 @@ from holdfast.model.text import tokens_of
 from tests.rows import each, sampled, table_of
 
 _DECODER = json.JSONDecoder()
-_STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
+_STEP = re.compile(r"(?:([\w,]+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
 _PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|[<>]=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
@@ -118,7 +118,8 @@ class Script:
         if name:
             found = re.search(pattern, answer) if pattern else None
             assert found or not pattern, f"{line}\n{answer}"
-            self.known[name] = found[1] if found else answer
+            several = name.split(",")
+            self.known |= zip(several, answer if several[1:] else [found[1] if found else answer], strict=True)
         self.answered = answer
         for one in answer if isinstance(answer, Each) else [answer]:
             self.check(line, one, wanted or "")
