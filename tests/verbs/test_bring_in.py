@@ -1,4 +1,4 @@
-"""Import from other systems, and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
+"""Import from other systems, from documents and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
+"""Contradictions and near-duplicates: found by comparing what is new with its neighbours, and settled by a person."""
 
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.truth.contradictions import compare, open_contradictions

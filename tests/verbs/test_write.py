@@ -1,4 +1,4 @@
-"""Keeping things: what is admitted, pending, refused, and what follows."""
+"""Keeping things: what is admitted, pending, refused, and what follows; their projects and their names."""
 
 from dataclasses import replace
 from typing import Any
