@@ -25,10 +25,11 @@ def derived(memory: Memory, since: str = "", **trail: Any) -> Derived | None:
     return None if found == Derived() else found
 
 
-def talk(memory: Memory, trail: list[Any]) -> None:
-    """Derive after each line, as the worker does."""
+def talk(memory: Memory, trail: list[Any]) -> dict[str, list[str]]:
+    """Derive after each line, as the worker does; return what is left, by state."""
     for end in range(len(trail)):
         derive(memory, events_of(trail[: end + 1]))
+    return {state: [record.body for record in left(memory, state)] for state in ("active", "pending")}
 
 
 def pasted(memory: Memory, text: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
 from holdfast.verbs.capture.learn import learn
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from tests.conftest import ran
 from tests.rows import examples, of_type, refused
 from tests.scripts import Step
@@ -57,13 +58,20 @@ def committed(script: Script, message: str, files: Sequence[str] = ()) -> str:
     return of(script).commit(message, *files)
 
 
+def learned(script: Script, message: str = "", files: Sequence[str] = (), **given: Any) -> Report:
+    """Learn, after a commit if there is a message."""
+    if message:
+        committed(script, message, files)
+    return learn(script.memory, GitHistory(of(script).folder), **given)
+
+
 def a_day_later(script: Script, words: Sequence[str]) -> str:
     of(script).day += 1
     return of(script).git(*words)
 
 
 STEPS: dict[str, Step] = {
-    "learn": lambda script, given: learn(script.memory, GitHistory(of(script).folder), **given),
+    "learn": lambda script, given: learned(script, **given),
     "commit": lambda script, given: committed(script, **given),
     "git": lambda script, given: a_day_later(script, **given),
     "learned_up_to": lambda script, _: script.memory.store.setting(f"learned {script.memory.project}"),

@@ -9,7 +9,7 @@ from holdfast.engine.raw import outputs
 from holdfast.verbs.capture import mining
 from holdfast.verbs.capture.mining import log_output, mine_outputs, reject
 from holdfast.verbs.exchange.jsonl import export, import_lines
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from tests.conftest import Time, make_memory
 from tests.rows import refused
 from tests.scripts import Step
@@ -25,6 +25,11 @@ def said(memory: Memory, text: str, sessions: Iterable[str] = ("s1",)) -> None:
         log_output(memory, text, session)
 
 
+def mine(memory: Memory, text: str, sessions: Iterable[str] = ("s1",)) -> Report:
+    said(memory, text, sessions)
+    return mine_outputs(memory)
+
+
 def occurrences(memory: Memory) -> dict[str, int]:
     rows = memory.store.db.query("select body, occurrences from patterns order by body")
     return {row[0]: row[1] for row in rows}
@@ -32,6 +37,7 @@ def occurrences(memory: Memory) -> dict[str, int]:
 
 STEPS: dict[str, Step] = {
     "said": lambda script, given: said(script.memory, **given),
+    "mine": lambda script, given: mine(script.memory, **given),
     "occurrences": lambda script, _: occurrences(script.memory),
     "close": lambda script, _: script.memory.close(),
 }
