@@ -71,7 +71,7 @@ def scripts_in(module: str) -> dict[str, Callable[..., None]]:
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         time, tmp = request.getfixturevalue("time"), request.getfixturevalue("tmp_path")
-        memory = make_memory(tmp, time, actor=Actor(kind="agent", name="claude"))
+        memory = make_memory(tmp, time, actor=Actor(kind="agent", name="claude"), config={"starters": False})
         request.addfinalizer(memory.close)
         memory = begin(memory, implicit=True)
         known |= {"session": memory.actor.session, "tmp": str(tmp)}

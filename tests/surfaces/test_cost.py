@@ -21,6 +21,7 @@ from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
+from tests.surfaces.examples import SCAR
 from tests.verbs.test_recall import Topics
 
 RECORDS = 220
@@ -28,7 +29,6 @@ MOST_STATEMENTS = 26
 PARTS = ("orders", "payments", "invoices", "search", "mailer", "basket", "stock", "refunds", "login", "reports")
 QUESTION = "which database should the orders service use when the nightly payments job writes totals to storage"
 TOKEN = "ghp_" + "q7R2" * 9
-SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
 def fill(memory: Memory) -> None:

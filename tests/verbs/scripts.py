@@ -84,6 +84,12 @@ class Script(scripts.Script):
             self.memory = answer
         return answer
 
+    def keep(self, days: float = 0, **given: Any) -> None:
+        """Keep what is given, so many days apart."""
+        for number, (name, value) in enumerate(given.items()):
+            self.time.pass_days(days if number else 0)
+            self.known[name] = keep_all(self.memory, value)
+
     def open_store(self, folder: str) -> None:
         """Act on another store, with the same clock."""
         self.go_on(make_memory(self.folder / folder, self.time))
@@ -91,9 +97,7 @@ class Script(scripts.Script):
 
     steps: ClassVar = {
         **scripts.STEPS,
-        "keep": lambda script, given: script.known.update(
-            {name: keep_all(script.memory, value) for name, value in given.items()}
-        ),
+        "keep": lambda script, given: script.keep(**given),
         "pass": lambda script, given: script.time.pass_days(given["days"]),
         "now": lambda script, _: script.memory.clock.now(),
         "memory": lambda script, given: script.go_on(given.get("is", script.memory)),

@@ -7,8 +7,7 @@ import pytest
 
 from holdfast.engine.raw import outputs
 from holdfast.verbs.capture import mining
-from holdfast.verbs.capture.mining import log_output, mine_outputs, reject
-from holdfast.verbs.exchange.jsonl import export, import_lines
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory, Report
 from tests.conftest import Time, make_memory
 from tests.rows import refused
@@ -85,15 +84,6 @@ def test_two_processes_mining_at_once_count_once(
     monkeypatch.setattr(mining, "_patterns", overtaken)
     assert mine_outputs(memory)["outputs"] == 0
     assert occurrences(memory) == {RECURRING: 1}
-
-
-def test_a_no_travels_with_an_export(memory: Memory, tmp_path: Path, time: Time) -> None:
-    said(memory, PLAIN)
-    reject(memory, [record.id for record in mine_outputs(memory)["offered"]])
-    with make_memory(tmp_path / "other", time) as other:
-        import_lines(other, list(export(memory)))
-        said(other, PLAIN)
-        assert mine_outputs(other)["offered"] == []
 
 
 def test_a_log_is_kept_within_its_length_from_its_end(memory: Memory) -> None:
