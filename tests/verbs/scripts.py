@@ -138,7 +138,7 @@ def script_of(request: pytest.FixtureRequest, known: dict[str, Any], **steps: sc
     """Return a script that acts on the fixture `memory`."""
     memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
     request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
-    known |= {"ENCODER": ENCODER, "LONG": "x" * 2_000, "tmp": str(tmp)}
+    known |= {"ENCODER": ENCODER, "LONG": "x" * 100_001, "tmp": str(tmp)}
     kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
     return kind(tmp, known, memory=memory, time=time, request=request)
 

@@ -5,9 +5,7 @@ from typing import Any
 
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.ids import short
-from holdfast.model.record import Draft
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.write import write
 from tests.conftest import keep
 from tests.rows import refused
 from tests.verbs.scripts import scripts_in
@@ -31,8 +29,3 @@ def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: 
             assert find(memory, reference).record == record
     refused(NotFound, find, memory, "0000ABCD")
     refused(Invalid, find, memory, "not an id!")
-
-
-def test_a_text_that_is_too_long_is_refused(memory: Memory) -> None:
-    refused(Invalid, write, memory, Draft(body="x" * 100_001))
-    assert list(memory.store.journal()) == []
