@@ -125,13 +125,21 @@ class Script(scripts.Script):
     }
 
 
-def scripts_in(module: str, **steps: scripts.Step) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, which may have steps of its own.
+def scripts_in(module: str, *functions: Callable[..., Any], **named: Callable[..., Any]) -> dict[str, Any]:
+    """Return a test for each script in the text beside a test module, which may have functions as steps of its own.
 
     The fixture `memory` opens what a script acts on.
     """
-
+    steps = {name: step_of(do) for name, do in ({do.__name__: do for do in functions} | named).items()}
     return scripts.scripts_in(module, lambda request, known: script_of(request, known, **steps))
+
+
+def step_of(do: Callable[..., Any]) -> scripts.Step:
+    """Return a step that calls a function of a script, or else of its memory, with what is given."""
+    first, *others = map(str, signature(do).parameters.values())
+    if others in (["given"], ["_"]):
+        return do
+    return lambda script, given: do(script if first.startswith("script") else script.memory, **given)
 
 
 def script_of(request: pytest.FixtureRequest, known: dict[str, Any], **steps: scripts.Step) -> Script:

@@ -23,7 +23,6 @@ from tests.engine.test_store import everything, some_history
 from tests.engines import DEFAULT
 from tests.importing import FIXTURES, SECRET, all_records, brought, items, journal_size
 from tests.rows import WHOLE, of_type, sampled
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 AT = "2026-01-10T09:15:30.250Z"
@@ -50,13 +49,11 @@ def take(memory: Memory, *given: Item, **options: Any) -> Report:
     return import_items(memory, "elsewhere", given, **options)
 
 
-STEPS: dict[str, Step] = {
-    "take": lambda script, given: take(
-        script.memory, *(item(key, given[key]) for key in given if key != "options"), **given.get("options", {})
-    ),
-    "records": lambda script, _: all_records(script.memory),
-}
-globals().update(scripts_in(__file__, **STEPS))
+def taken(memory: Memory, options: dict[str, Any] | None = None, **given: Any) -> Report:
+    return take(memory, *(item(key, given[key]) for key in given), **options or {})
+
+
+globals().update(scripts_in(__file__, take=taken, records=all_records))
 
 
 ON_ENGINES = [("claude-mem", "postgres"), *((name, DEFAULT) for name in FIXTURES)]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.freshness import verdicts
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.model.anchor import Freshness
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
@@ -24,9 +24,8 @@ from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import Time, keep, make_memory, new_folder, ran
 from tests.rows import rows
-from tests.scripts import Step
 from tests.verbs import scripts
-from tests.verbs.scripts import scripts_in
+from tests.verbs.scripts import Script, scripts_in
 
 ROOT = Path(__file__).parents[2]
 APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other():\n    return 0\n"
@@ -61,39 +60,42 @@ def memory(tmp_path: Path, code: Path, git: Git, time: Time) -> Iterator[Memory]
         yield replace(memory, checkout=GitCheckout(code, memory.project))
 
 
-def change(code: Path, git: Git, old: str, new: str, message: str = "a change") -> None:
+def change(script: Script, old: str, new: str, message: str = "a change") -> None:
+    code, git = (script.request.getfixturevalue(name) for name in ("code", "git"))
     (code / "app.py").write_text((code / "app.py").read_text().replace(old, new))
     git("commit", "-qam", message)
 
 
-def state_of(memory: Memory, record: Record) -> str:
-    return freshness(memory, [record])[record.id].state
+def judged(memory: Memory, record: Record) -> Freshness:
+    return freshness(memory, [record])[record.id]
 
 
-def commit_file(code: Path, git: Git, name: str, text: str) -> None:
+def state_of(memory: Memory, of: Record) -> str:
+    return judged(memory, of).state
+
+
+def file_of(script: Script, name: str, text: str) -> None:
+    code, git = (script.request.getfixturevalue(name) for name in ("code", "git"))
     (code / name).write_text(text)
     git("add", "-A")
     git("commit", "-qm", name)
 
 
-def step(do: Callable[..., Any], *fixtures: str) -> Step:
-    """Return a step that calls a function with some fixtures and what the script gives."""
-    return lambda script, given: do(*(script.request.getfixturevalue(name) for name in fixtures), **given)
-
-
-STEPS: dict[str, Step] = {
-    "git": lambda script, given: script.request.getfixturevalue("git")(*given["words"].split()),
-    "change": step(change, "code", "git"),
-    "file_of": step(commit_file, "code", "git"),
-    "judged": lambda script, given: freshness(script.memory, [given["record"]])[given["record"].id],
-    "words": lambda script, given: freshness_text(freshness(script.memory, [given["of"]])[given["of"].id]),
-    "state": lambda script, given: state_of(script.memory, given["of"]),
-    "details": lambda script, given: details(freshness(script.memory, [given["of"]])[given["of"].id]),
-    "large": lambda script, given: (script.folder / given["path"]).write_text("x" * 200_000),
-    "commits": lambda script, given: staleness_of(script.memory, given["of"]).commits,
-    "mark_of": lambda _, given: given["record"].seen.marks[given["anchor"]],
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        change,
+        file_of,
+        judged,
+        state=state_of,
+        git=lambda script, words: script.request.getfixturevalue("git")(*words.split()),
+        words=lambda memory, of: freshness_text(judged(memory, of)),
+        details=lambda memory, of: details(judged(memory, of)),
+        commits=lambda memory, of: staleness_of(memory, of).commits,
+        large=lambda script, path: (script.folder / path).write_text("x" * 200_000),
+        mark_of=lambda _, record, anchor: record.seen.marks[anchor],
+    )
+)
 
 
 NAMED: dict[str, str] = rows("code_that_a_text_names")

@@ -55,13 +55,7 @@ def filled(memory: Memory) -> list[Record]:
     return made
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        filled=lambda script, _: filled(script.memory),
-        projects=lambda script, _: " ".join(script.memory.store.projects()),
-    )
-)
+globals().update(scripts_in(__file__, filled, projects=lambda script, _: " ".join(script.memory.store.projects())))
 
 
 def reports(memory: Memory, known: str, folder: Path) -> dict[str, Callable[[], Any]]:

@@ -16,7 +16,6 @@ from holdfast.verbs.capture.learn import learn
 from holdfast.verbs.memory import Memory, Report
 from tests.conftest import ran
 from tests.rows import examples, of_type, refused
-from tests.scripts import Step
 from tests.verbs.scripts import Script, scripts_in
 
 
@@ -70,13 +69,15 @@ def a_day_later(script: Script, words: Sequence[str]) -> str:
     return of(script).git(*words)
 
 
-STEPS: dict[str, Step] = {
-    "learn": lambda script, given: learned(script, **given),
-    "commit": lambda script, given: committed(script, **given),
-    "git": lambda script, given: a_day_later(script, **given),
-    "learned_up_to": lambda script, _: script.memory.store.setting(f"learned {script.memory.project}"),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        learn=learned,
+        commit=committed,
+        git=a_day_later,
+        learned_up_to=lambda memory: memory.store.setting(f"learned {memory.project}"),
+    )
+)
 
 
 @examples  # messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before

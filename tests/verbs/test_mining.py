@@ -11,7 +11,6 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory, Report
 from tests.conftest import Time, make_memory
 from tests.rows import refused
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
@@ -34,13 +33,7 @@ def occurrences(memory: Memory) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
-STEPS: dict[str, Step] = {
-    "said": lambda script, given: said(script.memory, **given),
-    "mine": lambda script, given: mine(script.memory, **given),
-    "occurrences": lambda script, _: occurrences(script.memory),
-    "close": lambda script, _: script.memory.close(),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(scripts_in(__file__, said, mine, occurrences, close=lambda script, _: script.memory.close()))
 
 
 @on_both
