@@ -91,6 +91,8 @@ globals().update(
         git=lambda script, words: script.request.getfixturevalue("git")(*words.split()),
         words=lambda memory, of: freshness_text(judged(memory, of)),
         details=lambda memory, of: details(judged(memory, of)),
+        report=lambda memory: page("health", health(memory)),
+        elsewhere=lambda script: script.go_on(replace(script.memory, checkout=RemoteCheckout("example.org/other"))),
         commits=lambda memory, of: staleness_of(memory, of).commits,
         large=lambda script, path: (script.folder / path).write_text("x" * 200_000),
         mark_of=lambda _, record, anchor: record.seen.marks[anchor],
@@ -106,19 +108,15 @@ def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(memory: 
     (code / "lib" / "shop.py").write_text("class Shop:\n    def close(self):\n        return 1\n")
     git("add", "-A")
     git("commit", "-qm", "a shop")
-    records = [keep(memory, text) for text in NAMED]
-    assert {record.body: set(record.seen.marks) if record.seen else None for record in records} == {
-        text: {place} for text, place in NAMED.items()
-    }
-    exact = {record.body: "::" in NAMED[record.body] for record in records}
-    assert {record.body: state_of(memory, record) for record in records} == {
-        text: "fresh" if is_exact else "exists" for text, is_exact in exact.items()
-    }
+    kept = {text: keep(memory, text) for text in NAMED}
+    marks = {text: [*record.seen.marks] if record.seen else None for text, record in kept.items()}
+    assert marks == {text: [place] for text, place in NAMED.items()}
+    states = {text: state_of(memory, record) for text, record in kept.items()}
+    assert states == {text: "fresh" if "::" in place else "exists" for text, place in NAMED.items()}
     (code / "app.py").write_text("LIMITS = {}\n\n\ndef payments():\n    return 1\n")
     (code / "lib" / "shop.py").write_text("class Shops:\n    pass\n")
-    assert {record.body: state_of(memory, record) for record in records} == {
-        text: "missing" if is_exact else "exists" for text, is_exact in exact.items()
-    }
+    states = {text: state_of(memory, record) for text, record in kept.items()}
+    assert states == {text: "missing" if "::" in place else "exists" for text, place in NAMED.items()}
 
 
 def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: Time) -> None:
@@ -139,19 +137,6 @@ def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: T
 @pytest.mark.whole
 def test_verdicts_are_right_on_a_history_whose_every_change_is_known(tmp_path: Path) -> None:
     assert verdicts(tmp_path)
-
-
-def test_health_says_how_many_it_could_not_compare(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-    keep(memory, "Other things return nothing.", anchors=("app.py::other",))
-    monkeypatch.setattr("holdfast.verbs.upkeep.health.MOST_CHECKED", 1)
-    found = health(memory)
-    assert found.unlooked == 1
-    assert "1 memory citing code not verified: `holdfast verify --all` checks them." in page("health", found)
-    memory = replace(memory, checkout=RemoteCheckout("example.org/acme/other"))
-    elsewhere = health(memory)
-    assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
-    assert "2 memories citing code not verified: another project is checked out." in page("health", elsewhere)
 
 
 def definitions(folder: Path) -> dict[tuple[str, str], list[ast.AST]]:
