@@ -4,7 +4,8 @@
     name = step argument=JSON …  -> path=JSON path~"text" …
 
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
-refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
+refuse, and `3x` repeats it, with the turn as `${n}`. `name*=[…]` takes a step once for each item, `*=[{…}]` once for each
+set of arguments; each answer must be as it is checked, and `one,other = …` names them. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
@@ -29,7 +30,7 @@ from holdfast.model.text import tokens_of
 from tests.rows import each, sampled, table_of
 
 _DECODER = json.JSONDecoder()
-_STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
+_STEP = re.compile(r"(?:([\w,]+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
 _PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|[<>]=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
@@ -57,6 +58,14 @@ def about(wanted: Any) -> Any:
 
 
 Step = Callable[[Any, dict[str, Any]], Any]
+
+
+class Each(list[Any]):
+    """The answers of a step that was taken several times."""
+
+    __slots__ = ()
+
+
 STEPS: dict[str, Step] = {
     "set": lambda script, given: script.environment.update(given),
     "unset": lambda script, given: [script.environment.pop(name) for name in given],
@@ -109,9 +118,11 @@ class Script:
         if name:
             found = re.search(pattern, answer) if pattern else None
             assert found or not pattern, f"{line}\n{answer}"
-            self.known[name] = found[1] if found else answer
+            several = name.split(",")
+            self.known |= zip(several, answer if several[1:] else [found[1] if found else answer], strict=True)
         self.answered = answer
-        self.check(line, answer, wanted or "")
+        for one in answer if isinstance(answer, Each) else [answer]:
+            self.check(line, one, wanted or "")
 
     def check(self, line: str, answer: Any, wanted: str) -> None:
         """Compare parts of an answer with what they must be."""
@@ -127,12 +138,15 @@ class Script:
             return (
                 read(done.stdout) if re.search(r" --(as )?json\b", given) and done.stdout else done.stdout + done.stderr
             )
-        arguments: dict[str, Any] = {}
+        rows = [dict[str, Any]()]
         for name, _, value in self.parts(given):
-            arguments |= {name: value} if name else value
+            field, items = name.removesuffix("*"), value if name.endswith("*") else [value]
+            rows = [row | ({field: item} if field else item) for row in rows for item in items]
         if sign == "@":
-            return self.steps[word](self, arguments)
-        return read(self.call(self.filled(word), arguments, refused=bool(sign)))
+            found = [self.steps[word](self, row) for row in rows]
+        else:
+            found = [read(self.call(self.filled(word), row, refused=bool(sign))) for row in rows]
+        return found[0] if len(rows) == 1 else Each(found)
 
     def parts(self, text: str) -> Iterator[tuple[str, str, Any]]:
         """Yield the name, the sign and the value of each part of a step."""
@@ -237,18 +251,23 @@ Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
 
 def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, by its name."""
-    text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
-    head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
-    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
-    named = {text.partition("]")[0]: text for text in texts}
+    known, named = parts_of(module)
     return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
 
-def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
+def parts_of(module: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values that the text beside a test module begins with, and its scripts and their parts, by their names."""
+    text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
+    head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
+    known = COMMON | {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
+    return known, {text.partition("]")[0]: text for text in texts}
+
+
+def lines_of(text: str, named: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a script, with those of the parts that it names in `@do part`."""
     for line in text.splitlines():
         if part := re.fullmatch(r"(?:(\d+)x )?@do (\w+)", line):
-            yield from list(_lines(named[part[2]], named))[1:] * int(part[1] or 1)
+            yield from list(lines_of(named[part[2]], named))[1:] * int(part[1] or 1)
         elif line.strip() and not line.startswith("#"):
             yield line
 
@@ -260,7 +279,7 @@ def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
-    head, *lines = _lines(text, named)
+    head, *lines = lines_of(text, named)
     name, _, promise = head.partition("] ")
     name = name.removesuffix("]")
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()

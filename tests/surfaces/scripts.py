@@ -9,9 +9,7 @@ import pytest
 
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.model.event import Actor
-from holdfast.model.record import Draft, Record
 from holdfast.surfaces.tool import Call, Client, Surface
-from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.sessions.session import begin
 from tests import scripts
 from tests.conftest import make_memory
@@ -43,11 +41,6 @@ class Script(verbs.Script):
         assert not failed, text
         return scripts.read(text)
 
-    def suggest(self, topic: str) -> Record:
-        """Have a thread suggested because three sessions mention its topic."""
-        draft = Draft(body=topic, kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
-        return self.memory.commit([draft_event(self.memory, draft, pending=True)])[0].record
-
     def restart(self) -> None:
         """Go on in another session."""
         self.client.context = begin(self.memory, implicit=True).context
@@ -64,7 +57,6 @@ class Script(verbs.Script):
     steps: ClassVar = verbs.Verbs(
         {
             **verbs.Script.steps,
-            "suggest": lambda script, given: script.suggest(**given),
             "elsewhere": lambda script, given: script.elsewhere(**given),
             "restart": lambda script, _: script.restart(),
             "read": lambda script, given: script.read(**given),
@@ -79,7 +71,7 @@ def scripts_in(module: str) -> dict[str, Callable[..., None]]:
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         time, tmp = request.getfixturevalue("time"), request.getfixturevalue("tmp_path")
-        memory = make_memory(tmp, time, actor=Actor(kind="agent", name="claude"))
+        memory = make_memory(tmp, time, actor=Actor(kind="agent", name="claude"), config={"starters": False})
         request.addfinalizer(memory.close)
         memory = begin(memory, implicit=True)
         known |= {"session": memory.actor.session, "tmp": str(tmp)}

@@ -17,10 +17,6 @@ from tests.hosts import toy
 from tests.rows import each, examples, refused
 
 
-def no_memory(_: Call, __: dict[str, Any]) -> Any:
-    return None
-
-
 def lend_book(_: None, title: str, how_long: int, type_: str = "", **given: Any) -> dict[str, Any]:
     return {"title": title, "how_long": how_long, "type": type_, **given}
 
@@ -30,14 +26,9 @@ def as_problems(problem: HoldfastError) -> str:
 
 
 @pytest.fixture
-def contract() -> Surface:
-    return read_contract(Path(__file__).with_name("shelf"))
-
-
-@pytest.fixture
-def surface(contract: Surface) -> Surface:
-    rows = {"lend-book": Row(lend_book)}
-    return surface_of(contract, rows, Terms(), memory_for=no_memory, present_error=as_problems)
+def surface() -> Surface:
+    contract, rows = read_contract(Path(__file__).with_name("shelf")), {"lend-book": Row(lend_book)}
+    return surface_of(contract, rows, Terms(), memory_for=lambda *_: cast("Any", None), present_error=as_problems)
 
 
 def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:

@@ -11,22 +11,22 @@ import pytest
 from holdfast.hosts.mcp.protocol import tool_to_json
 from holdfast.model.event import Actor
 from holdfast.model.kinds import KINDS
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import Draft
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.core.tools import surface
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.truth.contradictions import PROGRESS, mark
 from tests.conftest import Time, keep, make_memory
-from tests.rows import each, of_type
+from tests.rows import each
 from tests.surfaces.conftest import answer
+from tests.surfaces.examples import SCAR
 from tests.surfaces.scripts import scripts_in
+from tests.verbs import scripts
 
 globals().update(scripts_in(__file__))
-SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
 @pytest.fixture
@@ -82,16 +82,13 @@ def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory) -> None:
     assert seen.split() == record.body.split()
 
 
-def forced(memory: Memory, body: str) -> Record:
-    return of_type(Written, write(memory, Draft(body=body), waivers=Waivers(duplicate=True))).record
-
-
 def test_lists_of_pairs_keep_to_their_budget(memory: Memory) -> None:
     memory = replace(memory, classifier=None)  # nothing is compared while it is shown
     pairs = []
     for number in range(40):
         body = f"Service number {number} of the shop is {{}} by the platform team and runs on Kubernetes."
-        one, other = (forced(memory, body.format(owned)) for owned in ("owned", "not owned"))
+        drafts = [Draft(body=body.format(owned)) for owned in ("owned", "not owned")]
+        one, other = (scripts.keep(memory, draft, waivers=Waivers(duplicate=True)) for draft in drafts)
         mark(memory, one.id, other.id)
         pairs.append((one.id, other.id))
         log_output(memory, f"We decided to use port {number} instead of {number + 1} because it is free.", f"s{number}")

@@ -1,6 +1,5 @@
 """What a recall and a write cost: statements at the database seam, and scans for secrets."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
+from tests.surfaces.examples import SCAR
 from tests.verbs.test_recall import Topics
 
 RECORDS = 220
@@ -29,20 +29,10 @@ MOST_STATEMENTS = 26
 PARTS = ("orders", "payments", "invoices", "search", "mailer", "basket", "stock", "refunds", "login", "reports")
 QUESTION = "which database should the orders service use when the nightly payments job writes totals to storage"
 TOKEN = "ghp_" + "q7R2" * 9
-SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
-@pytest.fixture
-def full(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    """Give a memory of several kinds, people, sessions and projects, with links, a hot set and vectors."""
-    agent = Actor(kind="agent", name="claude")
-    with make_memory(tmp_path, time, actor=agent, config={"starters": False}, embedder=Topics()) as memory:
-        _fill(memory)
-        catch_up(memory)
-        yield begin(memory, implicit=True)
-
-
-def _fill(memory: Memory) -> None:
+def fill(memory: Memory) -> None:
+    """Keep memories of several kinds, people, sessions and projects, with links, a hot set and vectors."""
     people = [Actor(kind="user", name="ada", session="a1"), Actor(kind="user", name="grace"), memory.actor]
     events = []
     for number in range(RECORDS):
@@ -59,27 +49,13 @@ def _fill(memory: Memory) -> None:
     for number in range(20):
         link(memory, events[number].about, "relates_to", events[number + 1].about)
     pin(memory, events[0].about)
+    catch_up(memory)
 
 
-def test_a_recall_of_ten_hits_takes_few_statements(full: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = _counted(full.store.db, monkeypatch)
-    for _ in range(3):  # the first reads what a process remembers; the second and third step from hit to hit
-        ran.clear()
-        text, failed = surface.call(Call(open=lambda: full), "recall", {"query": QUESTION, "budget": 5000})
-        assert not failed
-        assert text.count("Case ") >= 10, text
-        assert len(ran) <= MOST_STATEMENTS, ran
-    ran.clear()
-    alone = full.acting(actor=Actor(kind="user", name="ada"))  # without a session, as on the command line
-    assert len(recall(alone, Query(text=QUESTION, related=True)).hits) == 10
-    assert len(ran) <= MOST_STATEMENTS, ran
+def test_a_recall_of_ten_hits_takes_few_statements(tmp_path: Path, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = list[str]()  # the statements the database is asked to run; of a batch of nothing none is
 
-
-def _counted(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give a list that grows by every statement the database is asked to run; a batch is one, of nothing none is run."""
-    ran: list[str] = []
-
-    def noting(name: str) -> None:
+    def note(db: Database, name: str) -> None:
         run = getattr(db, name)
 
         def step(sql: str, given: Any = (), *more: Any) -> Any:
@@ -89,13 +65,32 @@ def _counted(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(db, name, step)
 
-    for name in ("execute", "query", "many"):
-        noting(name)
-    return ran
+    agent = Actor(kind="agent", name="claude")
+    with make_memory(tmp_path, time, actor=agent, config={"starters": False}, embedder=Topics()) as memory:
+        fill(memory)
+        full = begin(memory, implicit=True)
+        for name in ("execute", "query", "many"):
+            note(full.store.db, name)
+        for _ in range(3):  # the first reads what a process remembers; the second and third step from hit to hit
+            ran.clear()
+            text, failed = surface.call(Call(open=lambda: full), "recall", {"query": QUESTION, "budget": 5000})
+            assert not failed
+            assert text.count("Case ") >= 10, text
+            assert len(ran) <= MOST_STATEMENTS, ran
+        ran.clear()
+        alone = full.acting(actor=Actor(kind="user", name="ada"))  # without a session, as on the command line
+        assert len(recall(alone, Query(text=QUESTION, related=True)).hits) == 10
+        assert len(ran) <= MOST_STATEMENTS, ran
 
 
 def test_a_written_text_is_scanned_for_secrets_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    scanned = _scanned(monkeypatch)
+    scanned, look = list[str](), secrets.find_secrets
+
+    def note(text: str) -> list[secrets.Secret]:
+        scanned.append(text)
+        return look(text)
+
+    monkeypatch.setattr(secrets, "find_secrets", note)
     record = keep(memory, "The walrus service listens on port 8080.", title="Walrus port", tags=("walrus",))
     assert sum("listens on port 8080" in text for text in scanned) == 1
     scanned.clear()
@@ -116,16 +111,3 @@ def test_nothing_reaches_the_journal_unscanned(memory: Memory) -> None:
     (entry,) = memory.acting(user=f"ben {TOKEN}").commit([checked])
     assert entry.record.by.name.startswith("ben [redacted")  # signed by who commits it
     assert TOKEN not in repr(list(memory.store.journal()))
-
-
-def _scanned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give a list that grows by every text that is looked through for credentials."""
-    scanned: list[str] = []
-    look = secrets.find_secrets
-
-    def noting(text: str) -> list[secrets.Secret]:
-        scanned.append(text)
-        return look(text)
-
-    monkeypatch.setattr(secrets, "find_secrets", noting)
-    return scanned

@@ -17,7 +17,7 @@ from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.records.write import Written, draft_event, write
 from tests import scripts
 from tests.calls import called, functions_in, made, refusal_of
 from tests.conftest import Time, make_memory
@@ -36,8 +36,14 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
 def keep_all(memory: Memory, value: Any) -> Record | list[Record]:
     """Keep a text or a draft, or each of a list."""
     if isinstance(value, list):
-        return [keep(memory, made(Draft, item if isinstance(item, dict) else {"body": item})) for item in value]
-    return keep(memory, made(Draft, value if isinstance(value, dict) else {"body": value}))
+        return [of_type(Record, keep_all(memory, item)) for item in value]
+    return of_type(Record, called(keep, (memory,), value if isinstance(value, dict) else {"body": value}))
+
+
+def suggestion(memory: Memory, topic: str) -> Record:
+    """Have a thread suggested because three sessions mention its topic."""
+    draft = Draft(body=topic, kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
+    return memory.commit([draft_event(memory, draft, pending=True)])[0].record
 
 
 class Verbs(dict[str, scripts.Step]):
@@ -78,6 +84,12 @@ class Script(scripts.Script):
             self.memory = answer
         return answer
 
+    def keep(self, days: float = 0, **given: Any) -> None:
+        """Keep what is given, so many days apart."""
+        for number, (name, value) in enumerate(given.items()):
+            self.time.pass_days(days if number else 0)
+            self.known[name] = keep_all(self.memory, value)
+
     def open_store(self, folder: str) -> None:
         """Act on another store, with the same clock."""
         self.go_on(make_memory(self.folder / folder, self.time))
@@ -85,9 +97,7 @@ class Script(scripts.Script):
 
     steps: ClassVar = {
         **scripts.STEPS,
-        "keep": lambda script, given: script.known.update(
-            {name: keep_all(script.memory, value) for name, value in given.items()}
-        ),
+        "keep": lambda script, given: script.keep(**given),
         "pass": lambda script, given: script.time.pass_days(given["days"]),
         "now": lambda script, _: script.memory.clock.now(),
         "memory": lambda script, given: script.go_on(given.get("is", script.memory)),
@@ -105,6 +115,7 @@ class Script(scripts.Script):
         "unsent": lambda script, given: script.memory.event(**given),
         "stored": lambda script, given: script.memory.store.commit(given["events"]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
+        "suggest": lambda script, given: suggestion(script.memory, given["topic"]),
         "note": lambda script, given: script.memory.store.note(given["setting"], given["value"]),
         "views": lambda script, _: everything(script.memory.store),
         "rebuild": lambda script, _: script.memory.store.rebuild(),
@@ -114,17 +125,36 @@ class Script(scripts.Script):
     }
 
 
-def scripts_in(module: str, **steps: scripts.Step) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, which may have steps of its own.
+def scripts_in(module: str, *functions: Callable[..., Any], **named: Callable[..., Any]) -> dict[str, Any]:
+    """Return a test for each script in the text beside a test module, which may have functions as steps of its own.
 
     The fixture `memory` opens what a script acts on.
     """
+    steps = {name: step_of(do) for name, do in ({do.__name__: do for do in functions} | named).items()}
+    return scripts.scripts_in(module, lambda request, known: script_of(request, known, **steps))
 
-    def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
-        memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
-        request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
-        known |= {"ENCODER": ENCODER, "LONG": "x" * 2_000, "tmp": str(tmp)}
-        kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
-        return kind(tmp, known, memory=memory, time=time, request=request)
 
-    return scripts.scripts_in(module, start)
+def step_of(do: Callable[..., Any]) -> scripts.Step:
+    """Return a step that calls a function of a script, or else of its memory, with what is given."""
+    first, *others = map(str, signature(do).parameters.values())
+    if others in (["given"], ["_"]):
+        return do
+    return lambda script, given: do(script if first.startswith("script") else script.memory, **given)
+
+
+def script_of(request: pytest.FixtureRequest, known: dict[str, Any], **steps: scripts.Step) -> Script:
+    """Return a script that acts on the fixture `memory`."""
+    memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
+    request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
+    known |= {"ENCODER": ENCODER, "LONG": "x" * 100_001, "tmp": str(tmp)}
+    kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
+    return kind(tmp, known, memory=memory, time=time, request=request)
+
+
+def part_of(request: pytest.FixtureRequest, module: str, name: str) -> Script:
+    """Return a script that has done a part of the text beside a test module."""
+    known, named = scripts.parts_of(module)
+    script = script_of(request, known)
+    for line in list(scripts.lines_of(named[name], named))[1:]:
+        script.run(line)
+    return script

@@ -1,4 +1,4 @@
-"""Import from other systems, and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
+"""Import from other systems, from documents and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.model.errors import Invalid
-from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignSession, ForeignTranscript, Item
 from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
 from holdfast.policy.admission import adopt
@@ -18,12 +18,11 @@ from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
 from tests.calls import made
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, make_memory
 from tests.engine.test_store import everything, some_history
 from tests.engines import DEFAULT
 from tests.importing import FIXTURES, SECRET, all_records, brought, items, journal_size
-from tests.rows import WHOLE, of_type, refused, sampled
-from tests.scripts import Step
+from tests.rows import WHOLE, of_type, sampled
 from tests.verbs.scripts import scripts_in
 
 AT = "2026-01-10T09:15:30.250Z"
@@ -50,13 +49,11 @@ def take(memory: Memory, *given: Item, **options: Any) -> Report:
     return import_items(memory, "elsewhere", given, **options)
 
 
-STEPS: dict[str, Step] = {
-    "take": lambda script, given: take(
-        script.memory, *(item(key, given[key]) for key in given if key != "options"), **given.get("options", {})
-    ),
-    "records": lambda script, _: all_records(script.memory),
-}
-globals().update(scripts_in(__file__, **STEPS))
+def taken(memory: Memory, options: dict[str, Any] | None = None, **given: Any) -> Report:
+    return take(memory, *(item(key, given[key]) for key in given), **options or {})
+
+
+globals().update(scripts_in(__file__, take=taken, records=all_records))
 
 
 ON_ENGINES = [("claude-mem", "postgres"), *((name, DEFAULT) for name in FIXTURES)]
@@ -143,17 +140,6 @@ def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory, mo
     assert "characters besides its text" in take(memory, foreign("b", "Small.", extra=fields)).skipped[0].why
 
 
-def test_links_wait_for_their_other_end(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 1)
-    link = ForeignLink(relation="builds-upon", key="b", at="2026-01-12T00:00:00.000Z")
-    lost = ForeignLink(relation="mentions", key="nowhere")
-    report = take(memory, foreign("a", "First.", links=(link, lost)), foreign("b", "Second."))
-    found = all_records(memory)
-    assert found["a"].links == (Link(relation="relates_to", target=found["b"].id),)
-    assert report.events == {"linked": 1}
-    assert [remark.why for remark in report.skipped] == ["it points at nowhere (mentions), which is not there"]
-
-
 @settings(max_examples=15 if WHOLE else 5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
 def test_a_round_trip_is_lossless_and_idempotent(
@@ -168,21 +154,3 @@ def test_a_round_trip_is_lossless_and_idempotent(
         assert everything(there.store) == everything(here.store)
     here.close()
     there.close()
-
-
-@pytest.mark.parametrize("line", ['{"id"', "5", '{"id": "x"}', '"\\ud800"', "NaN"])
-def test_an_import_with_a_bad_line_is_refused_whole_and_can_be_repeated(
-    memory: Memory, tmp_path: Path, time: Time, line: str
-) -> None:
-    for word in ("apple", "banana"):
-        keep(memory, f"Something about the {word}.")
-    time.now += 3600
-    ahead = keep(memory, "From a clock an hour ahead.")
-    time.now -= 3600
-    lines = list(export(memory))
-    with make_memory(tmp_path / "other", time) as other:
-        refused(Invalid, import_lines, other, [*lines[:2], line], says="Line 3")
-        assert list(other.store.journal()) == []
-        assert import_lines(other, lines)["events"] == 3
-        assert list(export(other)) == lines
-        assert keep(other, "Written after the import.").id > ahead.id

@@ -1,14 +1,14 @@
-"""Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
+"""Contradictions and near-duplicates: found by comparing what is new with its neighbours, and settled by a person."""
 
-from holdfast.verbs.memory import Memory, Report
+from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from tests.verbs.scripts import scripts_in
 
-
-def found(memory: Memory) -> Report:
-    """Compare what is new, as the worker does, and return the contradictions."""
-    compare(memory)
-    return open_contradictions(memory)
-
-
-globals().update(scripts_in(__file__, found=lambda script, _: found(script.memory)))
+# Both compare what is new first, as the worker does.
+globals().update(
+    scripts_in(
+        __file__,
+        found=lambda script, _: (compare(script.memory), open_contradictions(script.memory))[1],
+        alike=lambda script, _: (compare(script.memory), proposals(script.memory))[1],
+    )
+)

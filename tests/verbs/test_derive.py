@@ -15,7 +15,6 @@ from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory
 from tests.policy.trails import EXPECTED, FOLDER, events_of, session
 from tests.rows import WHOLE, each, sampled
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 
@@ -25,10 +24,11 @@ def derived(memory: Memory, since: str = "", **trail: Any) -> Derived | None:
     return None if found == Derived() else found
 
 
-def talk(memory: Memory, trail: list[Any]) -> None:
-    """Derive after each line, as the worker does."""
+def talk(memory: Memory, trail: list[Any]) -> dict[str, list[str]]:
+    """Derive after each line, as the worker does; return what is left, by state."""
     for end in range(len(trail)):
         derive(memory, events_of(trail[: end + 1]))
+    return {state: [record.body for record in left(memory, state)] for state in ("active", "pending")}
 
 
 def pasted(memory: Memory, text: str) -> dict[str, Any]:
@@ -47,15 +47,17 @@ def left(memory: Memory, state: str = "") -> list[Record]:
     return [record for record in found if record.kind not in ("observation", "summary") and state in record.state]
 
 
-STEPS: dict[str, Step] = {
-    "derive": lambda script, given: derived(script.memory, **given),
-    "talk": lambda script, given: talk(script.memory, **given),
-    "summarise": lambda script, given: summarise(script.memory, events_of(**given)),
-    "pasted": lambda script, given: pasted(script.memory, **given),
-    "left": lambda script, given: left(script.memory, **given),
-    "used": lambda script, _: [event.data for _, event in script.memory.store.journal() if event.verb == "used"],
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        talk,
+        pasted,
+        left,
+        derive=derived,
+        summarise=lambda script, given: summarise(script.memory, events_of(**given)),
+        used=lambda script, _: [event.data for _, event in script.memory.store.journal() if event.verb == "used"],
+    )
+)
 
 
 @each("name", sampled(EXPECTED, 4))

@@ -38,7 +38,7 @@ def prepared(memory: Memory, name: str) -> Path:
 globals().update(
     scripts_in(
         __file__,
-        prepare=lambda script, given: prepared(script.memory, given["name"]),
+        prepare=prepared,
         prompted=lambda script, given: trail.add(script.memory.store, [HookEvent(**PROMPT | given)]),
         masked=lambda _, given: Eraser(sentences_in([{"body": TEXT}])).masked(given["of"]),
         unfinished=lambda script, _: unfinished(script.memory.store.folder),

@@ -10,18 +10,13 @@ import pytest
 
 from holdfast.engine.recovery.salvage import salvage
 from holdfast.engine.views import records
-from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.prepare import prepare
-from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import keyed, read
 from holdfast.verbs.records.hot import hot_set, suggested
-from holdfast.verbs.records.lifecycle import Revision, revise
-from holdfast.verbs.records.project import move
 from holdfast.verbs.records.read import list_records
-from holdfast.verbs.records.write import write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
@@ -35,7 +30,8 @@ from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import waiting_counts, waiting_items
 from tests import engines
 from tests.conftest import Time, keep, make_memory
-from tests.rows import WHOLE, of_type, refused
+from tests.rows import WHOLE, of_type
+from tests.verbs.scripts import scripts_in
 from tests.verbs.test_recall import Topics
 
 SYSTEM = "langgraph"
@@ -57,6 +53,9 @@ def filled(memory: Memory) -> list[Record]:
     made = [put(memory, str(number), text) for number, text in enumerate(ITEMS)]
     catch_up(memory)
     return made
+
+
+globals().update(scripts_in(__file__, filled, projects=lambda script, _: " ".join(script.memory.store.projects())))
 
 
 def reports(memory: Memory, known: str, folder: Path) -> dict[str, Callable[[], Any]]:
@@ -116,57 +115,6 @@ def test_what_a_project_knows_is_the_same_with_and_without_items(memory: Memory,
     assert {record.kind for record in made} == {"item"}
 
 
-def test_items_are_found_when_their_kind_is_asked_for(memory: Memory) -> None:
-    keep(memory, GATEWAY)
-    made = filled(memory)
-    one = Query(text="gateway retries 7 times for customer 7", kinds=("item",), limit=5)
-    by_kind = Query(text="", kinds=("item",), limit=100)
-    assert recall(memory, one).hits[0].record.id == made[7].id
-    assert recall(memory, replace(one, everywhere=True)).hits[0].record.id == made[7].id
-    assert recall(memory, replace(one, words_only=True)).hits[0].record.id == made[7].id
-    assert recall(memory, replace(one, as_of=memory.clock.now())).hits[0].record.id == made[7].id
-    expected = {"fact", "item"}
-    assert {hit.record.kind for hit in recall(memory, replace(one, kinds=("fact", "item"), limit=70)).hits} == expected
-    for found in (list_records(memory, by_kind), read.browse(memory, by_kind).entries, read.latest(memory, by_kind)):
-        assert len(found) == len(ITEMS)
-    assert list_records(memory, replace(by_kind, everywhere=True)).total == len(ITEMS)
-    assert keyed.at(memory, SYSTEM, ("users", "7")) == find(memory, made[7].id).record
-
-
-def test_an_item_changes_moves_and_is_removed_under_its_key_and_is_no_memory(memory: Memory) -> None:
-    item, fact = filled(memory)[0], keep(memory, GATEWAY)
-    for attempt in (
-        lambda: write(memory, Draft(body="something", kind="item")),
-        lambda: revise(memory, fact.id, Revision(kind="item")),
-        lambda: revise(memory, item.id, Revision(kind="fact")),
-    ):
-        refused(Invalid, attempt, says="application")
-    forged = memory.event("revised", fact.id, data={"kind": "item"}, after=fact.head)
-    assert memory.commit([forged])[0].record.kind == "fact"
-    changed = put(memory, "7", "The gateway never retries.")
-    assert (changed.kind, changed.revision) == ("item", 2)
-    moved = of_type(Record, keyed.move(memory, SYSTEM, changed, ("users", "seven")))
-    assert (keyed.at(memory, SYSTEM, ("users", "7")), moved.kind) == (None, "item")
-    assert len(keyed.drop(memory, SYSTEM, ("users",), "test")) == len(ITEMS)
-    assert list(keyed.under(memory, SYSTEM)) == []
-
-
-def test_items_move_with_their_project_and_keep_their_kind_in_an_export(
-    memory: Memory, time: Time, tmp_path: Path
-) -> None:
-    keep(memory, GATEWAY)
-    made = filled(memory)
-    lines = list(export(memory))
-    with make_memory(tmp_path / "other", time) as other:
-        import_lines(other, lines)
-        assert {record.id: record.kind for record in keyed.under(other, SYSTEM)} == {one.id: "item" for one in made}
-        assert list_records(other, Query(text="")).total == 1
-    assert len(move(memory, memory.project, "example.org/acme/pay")["records"]) == len(ITEMS) + 1
-    pay = memory.acting_on("example.org/acme/pay")
-    assert (len(list(keyed.under(pay, SYSTEM))), list_records(pay, Query(text="")).total) == (len(ITEMS), 1)
-    assert not [name for name in memory.store.projects() if "item" in name]
-
-
 def test_items_that_were_saved_as_facts_are_recognised_when_a_store_is_opened(tmp_path: Path, time: Time) -> None:
     with make_memory(tmp_path, time, embedder=Topics()) as memory:
         fact = keep(memory, GATEWAY)
@@ -189,9 +137,8 @@ def test_items_that_were_saved_as_facts_are_recognised_when_a_store_is_opened(tm
     with make_memory(tmp_path, time, embedder=Topics()) as memory:
         assert [record.id for record in list_records(memory, Query(text=""))] == [fact.id]
         assert {record.id for record in keyed.under(memory, SYSTEM)} == {event.about for event in saved}
-        assert [hit.record.id for hit in recall(memory, Query(text="gateway retries", weak=True, limit=9)).hits] == [
-            fact.id
-        ]
+        found = recall(memory, Query(text="gateway retries", weak=True, limit=9)).hits
+        assert [hit.record.id for hit in found] == [fact.id]
         catch_up(memory)
         assert len(recall(memory, Query(text="gateway retries", kinds=("item",), weak=True)).hits) == len(saved)
 
@@ -205,7 +152,5 @@ def test_a_salvaged_store_has_the_items_beside_the_memories(tmp_path: Path, time
         with make_memory(tmp_path / "other", time) as other:
             keep(other, "Prices are kept in cents.")
             put(other, "new", "The gateway is new.")
-            assert (list_records(other, Query(text="")).total, len(list(keyed.under(other, SYSTEM)))) == (
-                2,
-                len(ITEMS) + 1,
-            )
+            items = list(keyed.under(other, SYSTEM))
+            assert (list_records(other, Query(text="")).total, len(items)) == (2, len(ITEMS) + 1)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,9 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
 from holdfast.verbs.capture.learn import learn
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, Report
 from tests.conftest import ran
 from tests.rows import examples, of_type, refused
-from tests.scripts import Step
 from tests.verbs.scripts import Script, scripts_in
 
 
@@ -57,18 +57,27 @@ def committed(script: Script, message: str, files: Sequence[str] = ()) -> str:
     return of(script).commit(message, *files)
 
 
+def learned(script: Script, message: str = "", files: Sequence[str] = (), **given: Any) -> Report:
+    """Learn, after a commit if there is a message."""
+    if message:
+        committed(script, message, files)
+    return learn(script.memory, GitHistory(of(script).folder), **given)
+
+
 def a_day_later(script: Script, words: Sequence[str]) -> str:
     of(script).day += 1
     return of(script).git(*words)
 
 
-STEPS: dict[str, Step] = {
-    "learn": lambda script, given: learn(script.memory, GitHistory(of(script).folder), **given),
-    "commit": lambda script, given: committed(script, **given),
-    "git": lambda script, given: a_day_later(script, **given),
-    "learned_up_to": lambda script, _: script.memory.store.setting(f"learned {script.memory.project}"),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        learn=learned,
+        commit=committed,
+        git=a_day_later,
+        learned_up_to=lambda memory: memory.store.setting(f"learned {memory.project}"),
+    )
+)
 
 
 @examples  # messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before

@@ -7,12 +7,10 @@ import pytest
 
 from holdfast.engine.raw import outputs
 from holdfast.verbs.capture import mining
-from holdfast.verbs.capture.mining import log_output, mine_outputs, reject
-from holdfast.verbs.exchange.jsonl import export, import_lines
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.verbs.memory import Memory, Report
 from tests.conftest import Time, make_memory
 from tests.rows import refused
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
@@ -25,17 +23,17 @@ def said(memory: Memory, text: str, sessions: Iterable[str] = ("s1",)) -> None:
         log_output(memory, text, session)
 
 
+def mine(memory: Memory, text: str, sessions: Iterable[str] = ("s1",)) -> Report:
+    said(memory, text, sessions)
+    return mine_outputs(memory)
+
+
 def occurrences(memory: Memory) -> dict[str, int]:
     rows = memory.store.db.query("select body, occurrences from patterns order by body")
     return {row[0]: row[1] for row in rows}
 
 
-STEPS: dict[str, Step] = {
-    "said": lambda script, given: said(script.memory, **given),
-    "occurrences": lambda script, _: occurrences(script.memory),
-    "close": lambda script, _: script.memory.close(),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(scripts_in(__file__, said, mine, occurrences, close=lambda script, _: script.memory.close()))
 
 
 @on_both
@@ -79,15 +77,6 @@ def test_two_processes_mining_at_once_count_once(
     monkeypatch.setattr(mining, "_patterns", overtaken)
     assert mine_outputs(memory)["outputs"] == 0
     assert occurrences(memory) == {RECURRING: 1}
-
-
-def test_a_no_travels_with_an_export(memory: Memory, tmp_path: Path, time: Time) -> None:
-    said(memory, PLAIN)
-    reject(memory, [record.id for record in mine_outputs(memory)["offered"]])
-    with make_memory(tmp_path / "other", time) as other:
-        import_lines(other, list(export(memory)))
-        said(other, PLAIN)
-        assert mine_outputs(other)["offered"] == []
 
 
 def test_a_log_is_kept_within_its_length_from_its_end(memory: Memory) -> None:

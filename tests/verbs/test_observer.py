@@ -21,7 +21,6 @@ from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory
 from tests.policy.trails import events_of
 from tests.rows import of_type
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 ANSWER = "<observation><type>bugfix</type><title>Months were compared in UTC</title><narrative>Late sales went missing.</narrative></observation>"
@@ -69,16 +68,16 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
     return derive(memory, events_of(**trail), since=since, include_open=include_open)
 
 
-STEPS: dict[str, Step] = {
-    "watch": lambda script, given: watch(script, **given),
-    "stub": lambda script, given: stub_of(script, **given),
-    "derive": lambda script, given: derived(script.memory, **given),
-    "summarise": lambda script, given: summarise(
-        script.memory, events_of(given.pop("trail"), given.pop("more")), **given
-    ),
-    "wait": lambda script, given: script.time.pass_days((given["seconds"] - given.get("less", 0)) / 86_400),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        watch,
+        stub=stub_of,
+        derive=derived,
+        summarise=lambda memory, trail, more, **given: summarise(memory, events_of(trail, more), **given),
+        wait=lambda script, seconds, less=0: script.time.pass_days((seconds - less) / 86_400),
+    )
+)
 
 
 def test_the_allowance_of_a_day_is_never_exceeded_and_comes_back_the_next_day(

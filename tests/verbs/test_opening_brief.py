@@ -9,7 +9,6 @@ from holdfast.model.ports import Checkout, RemoteCheckout
 from holdfast.model.record import Origin
 from holdfast.model.text import tokens_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import pin
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.sessions.opening_brief import brief_of
 from tests.conftest import Time, keep, make_memory
@@ -24,7 +23,11 @@ def lines_of(memory: Memory) -> list[str]:
     return [line.partition(" ")[2].partition(" ")[2] for line in brief_of(memory).text.splitlines() if line[:2] == "- "]
 
 
-globals().update(scripts_in(__file__, lines=lambda script, _: lines_of(script.memory)))
+def added(memory: Memory, since: str) -> list[str]:
+    return [line for line in brief_of(memory).text.splitlines() if line not in since.splitlines()]
+
+
+globals().update(scripts_in(__file__, added, lines=lines_of))
 
 
 @each("kind", [kind for kind in KINDS if kind not in SEPARATE])
@@ -64,31 +67,6 @@ def test_among_many_memories_those_at_hand_are_told_and_documents_do_not_fill_th
     assert (old in brief, branch in brief, "handbook is signed" in brief) == (True, True, True)
     assert not any(word in brief for word in ("Section", "opens at nine"))
     assert len(brief) < 4_000
-
-
-def test_in_a_large_store_what_is_ignored_leaves_the_brief_and_what_is_pinned_comes_in(memory: Memory) -> None:
-    first = keep(memory, "The oldest fact of all is about the lighthouse.", source="observed", confidence="low")
-    ignored = keep(memory, "The import of rich takes a third of a second.", kind="learning", source="observed")
-    for place in range(60):
-        keep(memory, f"Team {place} owns the module named number{place} of the shop.", source="observed")
-    before = brief_of(memory).text
-    assert [part in before for part in ("import of rich", "lighthouse", "Search with recall.")] == [True, False, True]
-    for place in range(6):
-        record_use(memory.acting_in(f"later-{place}"), [ignored.id], "ignored")
-    pin(memory, first.id)
-    after = brief_of(replace(memory, config=replace(memory.config, preset="claude-mem"))).text
-    assert [part in after for part in ("import of rich", "lighthouse", "Search with search.")] == [False, True, True]
-
-
-def test_the_same_store_gives_the_same_text_and_a_new_memory_only_adds_a_line(memory: Memory, time: Time) -> None:
-    for place in range(8):
-        keep(memory, f"Module number{place} belongs to the team called team{place}.")
-    before = brief_of(memory).text
-    time.pass_days(90)
-    assert brief_of(memory).text == before
-    keep(memory, "Grafana shows the latency of the checkout.", kind="reference")
-    added = [line for line in brief_of(memory).text.splitlines() if line not in before.splitlines()]
-    assert ["Grafana" in line for line in added] == [True]
 
 
 def test_a_brief_never_exceeds_its_budget(memory: Memory) -> None:

@@ -75,10 +75,8 @@ def test_a_narrow_filter_finds_what_commoner_records_would_hide(memory: Memory) 
 
 
 def test_a_long_text_is_found_by_any_of_its_passages(meaning: Memory) -> None:
-    keep(
-        meaning,
-        ("Chapter one. " + "Nothing much to say about it. " * 20 + "\n") * 3 + "At last the vehicle is repaired.",
-    )
+    chapter = "Chapter one. " + "Nothing much to say about it. " * 20 + "\n"
+    keep(meaning, chapter * 3 + "At last the vehicle is repaired.")
     assert len(recall(meaning, Query(text="car")).hits) == 1
 
 
@@ -151,10 +149,10 @@ class Counting:
         return {"yes": 0.9}
 
 
-@each(
-    "text, people, is_read",
-    [("My car is red.", 1, True), ("My car is red.", 2, False), ("My car is red. " * 30, 1, False)],
-)
+RED = "My car is red. "
+
+
+@each("text, people, is_read", [(RED, 1, True), (RED, 2, False), (RED * 30, 1, False)])
 def test_a_long_text_and_a_turn_of_a_conversation_are_not_read(
     tmp_path: Path, time: Time, text: str, people: int, is_read: bool
 ) -> None:
@@ -162,7 +160,7 @@ def test_a_long_text_and_a_turn_of_a_conversation_are_not_read(
     folder = tmp_path / f"{len(text)} {people}"
     with make_memory(folder, time, config={"starters": False}, embedder=Topics()) as memory:
         for name in ("ada", "grace")[:people]:
-            keep(memory.acting(actor=Actor(kind="user", name=name, session="talk")), f"{text} So says {name}.")
+            keep(memory.acting(actor=Actor(kind="user", name=name, session="talk")), f"{text}So says {name}.")
         catch_up(memory)
         assert recall(replace(memory, classifier=reader), Query(text="which car is red")).hits
     assert bool(reader.read) == is_read
@@ -189,9 +187,8 @@ def test_a_question_does_not_wait_for_the_background_to_finish(tmp_path: Path, t
         keep(memory, "The automobile stands in the garage.")
         with keeping_up(memory) as idle:
             assert slow.begun.wait(10)
-            assert titles(recall(memory, Query(text="where is the automobile"))) == [
-                "The automobile stands in the garage."
-            ]
+            found = recall(memory, Query(text="where is the automobile"))
+            assert titles(found) == ["The automobile stands in the garage."]
             assert "where is the automobile" in slow.embedded
             slow.let.set()
             assert idle.wait(10)

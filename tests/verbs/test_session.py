@@ -16,7 +16,6 @@ from holdfast.verbs.sessions.close import payload_file
 from holdfast.verbs.sessions.session import start
 from tests.conftest import Time, make_memory, new_file
 from tests.rows import some
-from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 Open = Callable[..., Memory]
@@ -55,11 +54,13 @@ def date(script: Any, path: str, seconds: float) -> None:
     os.utime(script.folder / path, (script.time.now + seconds,) * 2)
 
 
-STEPS: dict[str, Step] = {
-    "process": lambda script, given: script.go_on(script.request.getfixturevalue("process")(**given)),
-    "die": lambda script, _: die(script.memory),
-    "export": lambda script, _: "\n".join(export(script.memory)),
-    "date": lambda script, given: date(script, **given),
-    "payload": lambda script, given: payload(script.memory, **given),
-}
-globals().update(scripts_in(__file__, **STEPS))
+globals().update(
+    scripts_in(
+        __file__,
+        die,
+        date,
+        payload,
+        process=lambda script, **given: script.go_on(script.request.getfixturevalue("process")(**given)),
+        export=lambda memory: "\n".join(export(memory)),
+    )
+)

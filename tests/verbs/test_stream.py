@@ -45,6 +45,10 @@ def pages(memory: Memory, limit: int, **wanted: Any) -> list[Item]:
     return found
 
 
+def tally(memory: Memory, by: str, limit: int, **wanted: Any) -> Counter[str]:
+    return Counter(getattr(item, by) for item in pages(memory, limit, **wanted))
+
+
 def busy(script: Script, turns: int) -> None:
     """Let records, prompts, commands, and now and then a recall happen."""
     for number in range(turns):
@@ -60,19 +64,11 @@ def busy(script: Script, turns: int) -> None:
             record_use(script.memory, [record.id], "applied")
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        told=lambda script, given: told(script, **given),
-        busy=lambda script, given: busy(script, **given),
-        trail=lambda script, given: add(script.memory, **given),
-        pages=lambda script, given: pages(script.memory, **given),
-        tally=lambda _, given: Counter(getattr(item, given["by"]) for item in given["of"]),
-        ran=lambda script, given: told(
-            script, int(given["number"]), "PostToolUse", tool="Bash", took_ms=10.0 + int(given["number"])
-        ),
-    )
-)
+def ran(script: Script, number: str) -> None:
+    told(script, int(number), "PostToolUse", tool="Bash", took_ms=10.0 + int(number))
+
+
+globals().update(scripts_in(__file__, told, busy, ran, pages, tally, trail=add))
 
 
 def test_two_who_drain_the_same_spool_do_not_stumble(

@@ -8,9 +8,9 @@ from tests.verbs.scripts import scripts_in
 globals().update(
     scripts_in(
         __file__,
+        scar_called,
+        note_use,
         reflect=lambda script, given: reflect(script.memory, [made(Answer, answer) for answer in given["answers"]]),
-        scar_called=lambda script, given: scar_called(script.memory, **given),
         no_scar=lambda script, given: refusal_of(scar_called, (script.memory,), given),
-        note_use=lambda script, given: note_use(script.memory, **given),
     )
 )

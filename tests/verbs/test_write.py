@@ -1,13 +1,11 @@
-"""Keeping things: what is admitted, pending, refused, and what follows."""
+"""Keeping things: what is admitted, pending, refused, and what follows; their projects and their names."""
 
 from dataclasses import replace
 from typing import Any
 
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.ids import short
-from holdfast.model.record import Draft
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.write import write
 from tests.conftest import keep
 from tests.rows import refused
 from tests.verbs.scripts import scripts_in
@@ -18,9 +16,7 @@ def recorded(memory: Memory, id_: str, text: str) -> None:
     memory.commit([replace(event, id=id_)])
 
 
-globals().update(
-    scripts_in(__file__, recorded=lambda script, given: recorded(script.memory, given["id"], given["text"]))
-)
+globals().update(scripts_in(__file__, recorded))
 
 
 def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: Memory) -> None:
@@ -31,8 +27,3 @@ def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: 
             assert find(memory, reference).record == record
     refused(NotFound, find, memory, "0000ABCD")
     refused(Invalid, find, memory, "not an id!")
-
-
-def test_a_text_that_is_too_long_is_refused(memory: Memory) -> None:
-    refused(Invalid, write, memory, Draft(body="x" * 100_001))
-    assert list(memory.store.journal()) == []
