@@ -140,9 +140,6 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
         assert contents(memory.store) == before
 
 
-ADDRESSES: list[str] = rows("addresses_that_lead_to_no_resource")
-
-
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.whole)], indirect=True)
 def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -> None:
     """Only the exact address of a memory or session returns it; every other is refused as unknown or invalid."""
@@ -154,7 +151,7 @@ def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -
         fixed = [one["uri"] for one in server.offer.resources]
         stems = ("holdfast://record/", "holdfast://session/")
         exact = [stems[0] + name for name in (about, about.lower(), f"%{ord(about[0]):x}{about[1:]}")]
-        other = [one.format(stem, about) for stem in stems for one in ADDRESSES]
+        other = [one.format(stem, about) for stem in stems for one in rows("addresses_that_lead_to_no_resource")]
         other += [stem + quote(text, safe="", errors="replace") for stem in stems for text in NASTY if text != about]
         other += [stem + text for stem in stems for text in NASTY] + [*NASTY]
         asked = [*fixed, *exact, *(uri for uri in other if uri not in exact)]
