@@ -29,9 +29,6 @@ from holdfast.hosts.mcp.serving import serving
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.model.errors import HoldfastError, InvalidFile
 from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
-from holdfast.policy.language.comparing import merge
-from holdfast.policy.ranking.hot_set import importance
-from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
@@ -39,7 +36,7 @@ from tests import engines
 from tests.conftest import Time, contents, keep, make_memory, new_file, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
-from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
+from tests.rows import WHOLE, each, refused, rows, sampled
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (
@@ -247,18 +244,6 @@ def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
         arrived = replica.read()
     assert [edit.where for edit in arrived.edits] == ["fine.md"]
     assert sorted(remark.where for remark in arrived.remarks) == ["binary.md", "large.md"]
-
-
-def test_texts_made_to_take_minutes_are_read_at_once() -> None:
-    runs = ("a", "A", "1", "a-", "Aa", "a:", "1,", "eyJ", "a/", "a.", " ", "\n", "=", "(", "never use x if ")
-
-    def read(text: str) -> None:
-        importance(text)
-        merge([("a", text), ("b", text)])
-        masked({"text": text})
-
-    for run in runs:
-        assert is_linear(read, "x" + run * ((90_000 if WHOLE else 30_000) // len(run)) + "x"), run
 
 
 LEAVES_ALONE = set("web watch mcp serve work init server bench hook".split())  # they serve, or change the machine
