@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
-from tests.conftest import contents
+from tests.conftest import contents, ran
 from tests.engines import release
 from tests.hosts.running import processes
 
@@ -72,16 +71,13 @@ def _nobody_left(marker: str) -> Finding:
 
 
 def _locks(home: Path) -> Finding:
-    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with closing(SQLite(home / "holdfast.db")) as db, db.transaction():
-            pass
-    except OSError:
-        return Finding("no lock left", False, "the worker's lock is held")
-    finally:
-        os.close(handle)
-    return Finding("no lock left", True, "worker's and write lock are free")
+    with (home / LOCK).open("a") as handle, closing(SQLite(home / "holdfast.db")) as db:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return Finding("no lock left", False, "the worker's lock is held")
+        with db.transaction():
+            return Finding("no lock left", True, "worker's and write lock are free")
 
 
 def _sound(store: Store) -> Finding:
@@ -177,12 +173,8 @@ def _newer(home: Path) -> Finding:
     environment = {**os.environ, "HOLDFAST_HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": PROJECT}
     with closing(SQLite(home / "holdfast.db")) as db:
         before = int(db.query("select count(*) from events")[0][0])
-    newer, ours = (
-        subprocess.run(
-            [sys.executable, *start, "status", "--json"], env=environment, capture_output=True, text=True, check=False
-        )
-        for start in (("-c", release(1)), ("-m", "holdfast"))
-    )
+    starts = (("-c", release(1)), ("-m", "holdfast"))
+    newer, ours = (ran([sys.executable, *start, "status", "--json"], env=environment) for start in starts)
     events = json.loads(newer.stdout)["events"] if newer.returncode == 0 else newer.stderr[-300:]
     return Finding(
         "a newer release takes over whole",
