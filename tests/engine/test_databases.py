@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -91,8 +92,8 @@ def test_a_reader_beside_a_writer_can_change_nothing_and_leaves_no_file_behind(t
     assert [path.name for path in tmp_path.iterdir()] == ["holdfast.db"]
 
 
-def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+@patch.object(connections, "BUSY_SECONDS", 0.05)
+def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path) -> None:
     with closing(Postgres(engines.schema(str(tmp_path)), most=1)) as db, ThreadPoolExecutor(1) as other:
         with db.transaction():
             assert db.query("select 2")[0][0] == 2  # the thread's own connection
@@ -213,8 +214,8 @@ def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, 
         store.commit([recorded(clock, "There is room again.")])
 
 
-def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+@patch("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock) -> None:
     with closing(SQLite(tmp_path / "holdfast.db")) as first, closing(open_store(SQLite(first.path))) as store:
         with first.transaction():
             refused(StoreBusy, store.commit, [recorded(clock)])

@@ -1,7 +1,7 @@
 """Tokens in any language, passages, what a question names, how common words are, snippets and packing: the parts of search."""
 
 from collections.abc import Callable
-from unittest.mock import Mock
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -137,10 +137,9 @@ def large(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def test_common_words_are_told_from_a_draw_and_rare_ones_counted(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = Mock(wraps=words.counts)
-    monkeypatch.setattr(words, "counts", counts)
-    found = Frequencies(large).of(["deploy", "stage", "sunday", "nowher"], [EVERYWHERE], 600)
+def test_common_words_are_told_from_a_draw_and_rare_ones_counted(large: Store) -> None:
+    with patch.object(words, "counts", wraps=words.counts) as counts:
+        found = Frequencies(large).of(["deploy", "stage", "sunday", "nowher"], [EVERYWHERE], 600)
     assert [call.args[1] for call in counts.call_args_list] == [{EVERYWHERE: ["sunday", "nowher"]}]
     assert (found["deploy"], found["sunday"], found["nowher"]) == (600, 2, 0)
     assert 150 < found["stage"] < 250
@@ -148,11 +147,8 @@ def test_common_words_are_told_from_a_draw_and_rare_ones_counted(large: Store, m
     assert exact == {"deploy": 600, "stage": 200, "sunday": 2}
 
 
-def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
-    large: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lexical, "COMMON_WORD", 50)
-
+@patch.object(lexical, "COMMON_WORD", 50)
+def test_a_word_that_very_many_hold_picks_none_where_meaning_does(large: Store) -> None:
     def found(asked: list[str], *, meant: bool) -> int:
         return len(look_up(Frequencies(large), asked, [EVERYWHERE], 600, most=60, meant=meant).found)
 
@@ -161,8 +157,8 @@ def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
     assert found(["sunday", "stage"], meant=True) == 2
 
 
-def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical, "REMEMBERED", 20)
+@patch.object(lexical, "REMEMBERED", 20)
+def test_what_is_remembered_of_words_is_bounded(large: Store) -> None:
     frequencies = Frequencies(large)
     for number in range(300):
         asked = [str(number), "sunday", f"unheard{number}"]
@@ -171,10 +167,8 @@ def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytes
     assert not [key for key in frequencies.known if "unheard" in key[2]]
 
 
-def test_the_one_record_with_all_words_is_found_however_common_each_word_is(
-    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lexical, "POSTINGS", 40)
+@patch.object(lexical, "POSTINGS", 40)
+def test_the_one_record_with_all_words_is_found_however_common_each_word_is(store: Store, clock: Clock) -> None:
     asked = ["amber", "birch", "cedar", "delta", "ember"]
     texts = [" ".join(word for word in asked if word != asked[n % 5]) for n in range(200)]
     texts[100] = " ".join(asked)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -220,9 +221,8 @@ def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     assert told >= {f"Something else to tell: {place}." for place in range(len(NAMES))}
 
 
-def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refused(
-    seats: Seats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@patch.object(git_notes, "LARGEST", 5_000_000)
+def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refused(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     synced(ada, eve)
@@ -232,6 +232,5 @@ def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refus
     assert (len(done.remarks), all(remark.where.isprintable() for remark in done.remarks)) == (3, True)
     pushed(eve, f"{head[:2]}/{head[2:]}", b"", mode="160000")
     ada.sync()
-    monkeypatch.setattr(git_notes, "LARGEST", 5_000_000)
     pushed(eve, f"{head[:2]}/{head[2:]}", b"x" * 6_000_000)
     refused(ReplicaError, ada.sync, says="6,000,000 bytes")

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote, quote_from_bytes
 
 import anyio
@@ -376,8 +377,8 @@ def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
     assert viewer.seconds - seconds < 15
 
 
-def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loopback, "BODY_SECONDS", 0.05)
+@patch.object(loopback, "BODY_SECONDS", 0.05)
+def test_a_body_that_never_ends_is_not_waited_for() -> None:
     waited = iter(({"type": "http.request", "body": b"abc", "more_body": True},))
 
     async def receive() -> Message:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -214,8 +215,8 @@ def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(
     assert clock.process_time() - started < 20
 
 
-def test_one_sync_imports_only_so_much_and_the_next_goes_on(trusting: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.verbs.exchange.incoming.MOST_AT_ONCE", 100)
+@patch("holdfast.verbs.exchange.incoming.MOST_AT_ONCE", 100)
+def test_one_sync_imports_only_so_much_and_the_next_goes_on(trusting: Memory) -> None:
     ticking = Clock(Time())
     events = [_record(ticking, trusting, f"flood number {number}", "fact") for number in range(250)]
     came = [arrive(trusting, events) for _ in range(3)]
