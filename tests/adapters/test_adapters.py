@@ -32,7 +32,7 @@ from holdfast.verbs.search.recall import recall
 from tests.adapters.stub import Stub, serving, stub_server
 from tests.conftest import new_folder, ran
 from tests.replicas.seats import git
-from tests.rows import each, examples, refused
+from tests.rows import each, examples, refused, rows
 
 
 @pytest.fixture
@@ -107,8 +107,7 @@ def test_a_damaged_encoder_leaves_search_by_words(
     if vocabulary is not None:
         (tmp_path / "vocab.txt").write_bytes(vocabulary)
     monkeypatch.setattr(local, "FOLDER", tmp_path)
-    with pytest.raises(EmbedderError, match="cannot be loaded"):
-        LocalEmbedder().knows("word")
+    refused(EmbedderError, LocalEmbedder().knows, "word", says="cannot be loaded")
     with open_memory(load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})) as memory:
         write(memory, Draft(body="Traefik terminates TLS."))
         found = recall(memory, Query(text="tarefik"))
@@ -232,17 +231,7 @@ def test_an_identity_names_the_host_that_git_contacts(contacted: Callable[[str],
 
 
 def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
-    a, c = "git@git.corp:a/b", "git@git.corp:c/d"
-    for place, (identity, *given_settings) in enumerate(
-        [
-            ("path",),
-            ("git.corp/a/b", f"remote.up.url={a}", f"remote.fork.url={c}"),
-            ("git.corp/c/d", f"remote.up.url={a}", f"remote.origin.url={c}"),
-            ("git.corp/a/b", "url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b"),
-            ("git.corp/a/b", f"remote.origin.url={a}", f"remote.origin.url={c}"),
-            ("path", "remote.origin.url=https://evil.test?@git.corp/a/b"),
-        ]
-    ):
+    for place, (identity, *given_settings) in enumerate(rows("the_address_is_the_one_git_fetches_from")):
         folder = new_folder(tmp_path / str(place))
         git(folder, "init", "-q")
         for setting in given_settings:

@@ -16,7 +16,6 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import (
     Answered,
     Declined,
-    Observer,
     Question,
     RateLimited,
     Rejected,
@@ -38,15 +37,10 @@ def stub() -> Iterator[Stub]:
         yield running
 
 
-def observers(stub: Stub, seconds: float = 5.0) -> list[Observer]:
-    return [
-        AnthropicObserver(stub.url, "", "k-1", seconds=seconds),
-        OpenAIObserver(f"{stub.url}/v1", "small", "k-2", seconds=seconds),
-    ]
-
-
 def asked(stub: Stub, seconds: float = 5.0) -> list[Reply]:
-    return [observer.ask(QUESTION) for observer in observers(stub, seconds)]
+    anthropic = AnthropicObserver(stub.url, "", "k-1", seconds=seconds)
+    openai = OpenAIObserver(f"{stub.url}/v1", "small", "k-2", seconds=seconds)
+    return [observer.ask(QUESTION) for observer in (anthropic, openai)]
 
 
 def test_each_api_is_spoken_as_it_wants_to_be(stub: Stub) -> None:

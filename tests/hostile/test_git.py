@@ -26,7 +26,7 @@ from tests.conftest import Time, keep, make_memory, new_folder, ran
 from tests.hostile.texts import NASTY
 from tests.hosts.running import hooked, kept, runner
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
-from tests.rows import each, refused, sampled
+from tests.rows import each, refused, rows, sampled
 
 HOOKS = "post-index-change reference-transaction pre-push post-checkout pre-auto-gc"
 # Settings of .git/config whose value git runs, and what makes plain git run it.
@@ -195,19 +195,13 @@ def refs(seat: Seat) -> str:
     return git(seat.folder, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
 
 
-NAMES = (
-    "zz\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-    "zz\n\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-    *('ab/"quoted', "ab/ with spaces", "ab/\x1b[2J", "deep/" * 9 + "er", "ab/cd", "-"),
-)
-
-
 def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     record = keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     synced(ada, eve)
     head, before = git(eve.folder, "rev-parse", "HEAD"), refs(ada)
-    for place, path in enumerate(NAMES):
+    paths: list[str] = rows("names_of_notes_that_read_like_commands")
+    for place, path in enumerate(paths):
         pushed(eve, path.format(head=head), erasing())
         keep(ada.memory, f"Something else to tell: {place}.", visibility="team")
         ada.sync()
@@ -218,7 +212,7 @@ def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     bob = seats("bob")
     bob.sync()
     told = {one.body for one in bob.records().values()}
-    assert told >= {f"Something else to tell: {place}." for place in range(len(NAMES))}
+    assert told >= {f"Something else to tell: {place}." for place in range(len(paths))}
 
 
 @patch.object(git_notes, "LARGEST", 5_000_000)
