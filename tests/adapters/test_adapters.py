@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -101,14 +102,12 @@ def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
 
 
 @each("vocabulary", [None, b"", b"\xff\xfe"])
-def test_a_damaged_encoder_leaves_search_by_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: bytes | None
-) -> None:
+def test_a_damaged_encoder_leaves_search_by_words(tmp_path: Path, vocabulary: bytes | None) -> None:
     if vocabulary is not None:
         (tmp_path / "vocab.txt").write_bytes(vocabulary)
-    monkeypatch.setattr(local, "FOLDER", tmp_path)
-    refused(EmbedderError, LocalEmbedder().knows, "word", says="cannot be loaded")
-    with open_memory(load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})) as memory:
+    settings = load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})
+    with patch.object(local, "FOLDER", tmp_path), open_memory(settings) as memory:
+        refused(EmbedderError, LocalEmbedder().knows, "word", says="cannot be loaded")
         write(memory, Draft(body="Traefik terminates TLS."))
         found = recall(memory, Query(text="tarefik"))
         assert [hit.record.title for hit in found.hits] == ["Traefik terminates TLS."]

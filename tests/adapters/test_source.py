@@ -5,16 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.source import essence, look
-from holdfast.model.anchor import (
-    Anchor,
-    CodeMark,
-    CodeSnapshot,
-    bare_value,
-    check_anchors,
-    parse_anchor,
-    snapshot_from_json,
-    snapshot_to_json,
-)
+from holdfast.model.anchor import Anchor, CodeMark, bare_value, check_anchors, parse_anchor
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Json
 from tests.rows import each, examples, refused
@@ -95,18 +86,6 @@ def test_lines_are_followed_wherever_and_however_they_stand() -> None:
 def test_binary_files_have_no_inside() -> None:
     assert look(parse_anchor("a.bin"), {"a.bin": b"\0\1"}.get).hash
     assert look(parse_anchor("a.bin::x"), {"a.bin": b"\0\1"}.get).there is None
-
-
-def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:
-    snapshot = CodeSnapshot(
-        commit="c1", marks={"a.py": CodeMark(blob="b", hash="h", size=3, first=1, last=2), "!b": CodeMark(there=False)}
-    )
-    assert snapshot_from_json(snapshot_to_json(snapshot)) == snapshot
-    assert snapshot_from_json({"marks": {"a.py": 5, "b.py": {"hash": 5, "first": "x"}}}) == CodeSnapshot(
-        marks={"b.py": CodeMark()}
-    )
-    rubbish: tuple[object, ...] = (None, 5, {}, {"marks": []})
-    assert [one for one in rubbish if snapshot_from_json(one) is not None] == []
 
 
 @examples

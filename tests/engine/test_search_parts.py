@@ -110,16 +110,14 @@ def test_the_language_is_told_by_script_and_function_words(text: str, foreign: b
     assert is_foreign(text) == foreign
 
 
-def test_transcripts_of_an_earlier_version_are_indexed_again(
-    database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transcripts_of_an_earlier_version_are_indexed_again(database: Callable[[], Database]) -> None:
     store, text = open_store(database()), "The db of prod is full."
     saved = Transcript(session="s", project=1, format="markdown", saved_at="2026-01-01T00:00:00Z", tokens=9, body=text)
     transcripts.save(store, saved, [text])
     store.db.execute("delete from chunk_words")
     assert transcripts.search(store, "production database", None, 3) == []
-    monkeypatch.setattr(words.words, "version", words.words.version + 1)
-    found = transcripts.search(open_store(database()), "production database", None, 3)
+    with patch.object(words.words, "version", words.words.version + 1):
+        found = transcripts.search(open_store(database()), "production database", None, 3)
     assert [piece.body for piece in found] == [text]
 
 

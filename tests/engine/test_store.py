@@ -103,15 +103,13 @@ def test_a_commit_is_all_or_nothing(store: Store, clock: Clock) -> None:
     assert records.counted(store, Filter()) == 2
 
 
-def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(
-    database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(database: Callable[[], Database]) -> None:
     store = open_store(database())
     store.commit(some_history(1))
     lived = everything(store)
     store.db.execute("delete from labels")
-    monkeypatch.setattr(labels.labels, "version", labels.labels.version + 1)
-    assert everything(open_store(database())) == lived
+    with patch.object(labels.labels, "version", labels.labels.version + 1):
+        assert everything(open_store(database())) == lived
 
 
 @patch.object(journal, "PAGE", 3)

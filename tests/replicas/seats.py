@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, keep, make_memory, new_file, recorded
+from tests.conftest import Time, keep, make_memory, new_file, ran, recorded
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
@@ -30,13 +29,7 @@ WHO |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT
 
 def git(folder: Path, *command: str, given: str | None = None) -> str:
     """Run git and give what it prints."""
-    told = given.encode() if given is not None else None
-    whole = ["git", "-C", str(folder), *command]
-    return (
-        subprocess.run(whole, check=True, capture_output=True, input=told, env={**os.environ, **WHO})
-        .stdout.decode()
-        .strip()
-    )
+    return ran(["git", *command], folder, check=True, input=given, env={**os.environ, **WHO}).stdout.strip()
 
 
 def commit(folder: Path, name: str = "a.txt", content: str = "") -> str:
@@ -115,8 +108,8 @@ class Seat:
     def text(self, file: str = "") -> str:
         return self.file(file).read_text()
 
-    def put(self, file: str, text: str) -> None:
-        new_file(self.folder / file, text)
+    def put(self, text: str, file: str = "") -> None:
+        new_file(self.file(file), text)
 
     def edit(self, change: dict[str, str], file: str = "") -> None:
         """Replace parts of a file, all of which it must have."""

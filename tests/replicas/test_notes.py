@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -134,14 +135,10 @@ def test_a_store_that_was_lost_is_filled_again(ada: Seat, tmp_path: Path) -> Non
         assert memory.store.folded(record.id) is not None
 
 
-def test_from_inside_a_hook_of_git_the_right_repository_is_used(
-    ada: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_inside_a_hook_of_git_the_right_repository_is_used(ada: Seat, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git(tmp_path, "init", "-q", str(other))
-    with monkeypatch.context() as hook:
-        hook.setenv("GIT_DIR", str(other / ".git"))
-        hook.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    with patch.dict(os.environ, GIT_DIR=str(other / ".git"), GIT_INDEX_FILE=str(other / ".git" / "index")):
         keep(ada.memory, "Told from a hook.", visibility="team")
         ada.sync()
     assert (len(ada.note()), git(other, "for-each-ref", BASE)) == (1, "")
