@@ -1,19 +1,9 @@
 """What an observer is asked, and how its answer is read however it is written."""
 
 from pathlib import Path
-from typing import Any
 
 from holdfast.adapters.observers import load_mode
-from holdfast.model.observer import Question
-from holdfast.policy.activity.observer_reply import (
-    MOST_CHARACTERS,
-    ParsedReply,
-    drafts_of,
-    most_spent,
-    question_of,
-    read_reply,
-    summary_draft,
-)
+from holdfast.policy.activity.observer_reply import MOST_CHARACTERS, ParsedReply, most_spent, question_of, read_reply
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import events_of
@@ -22,16 +12,9 @@ from tests.scripts import Step
 
 CODE = load_mode("code", None)
 WHOLE = (Path(__file__).parents[1] / "data" / "observation.xml").read_text(encoding="utf-8").strip()
-
-
-def question(with_summary: bool = False, **trail: Any) -> Question:
-    return question_of(turns(events_of(**trail)), CODE, with_summary=with_summary)
-
-
 STEPS: dict[str, Step] = {
-    "question": lambda _, given: question(**given),
-    "drafts": lambda _, given: drafts_of(given["of"], turns(events_of(given["trail"])), "anthropic m"),
-    "summary": lambda _, given: summary_draft(given["of"], events_of(given["trail"]), "x"),
+    "events": lambda _, given: events_of(given["of"]),
+    "turns": lambda _, given: turns(events_of(given["of"])),
     "count": lambda _, given: [given["in"].count(text) for text in given["of"]],
 }
 globals().update(scripts_in(__file__, {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.policy", **STEPS))
