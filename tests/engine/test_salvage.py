@@ -26,7 +26,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 from holdfast.verbs.records.write import write
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.erasing import erase
-from tests.conftest import Time, contents, keep, make_memory, new_folder, recorded
+from tests.conftest import Time, contents, keep, make_memory, recorded
 from tests.rows import WHOLE, refused, sampled
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -61,10 +61,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         live.checkpoint()
         for number in range(20):
             keep(memory, f"only in the log: {chr(97 + number) * 5}")
-        copy = new_folder(folder / "copy")
-        for name in ("holdfast.db", "holdfast.db-wal"):
-            shutil.copyfile(live.path.with_name(name), copy / name)
-    return copy / "holdfast.db"
+        return copied(live.path, folder / "copy")
 
 
 @pytest.fixture(scope="module")
