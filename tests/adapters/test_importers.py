@@ -202,14 +202,8 @@ def damaged(raw: bytes, random: Random) -> bytes:
     """Give bytes with a piece cut out, put in, turned around, or the rest missing."""
     place = random.randrange(max(1, len(raw)))
     odd = [b"null", b"[]", b"{}", b"1e999", b"\xff", b"\x00", b"---\n", b'"\\ud800"', b'{"a":[1,{"b":null}]}']
-    match random.randrange(4):
-        case 0:
-            return raw[:place] + random.choice(odd) + raw[place:]
-        case 1:
-            return raw[:place] + raw[place + random.randrange(40) :]
-        case 2:
-            return raw[:place] + bytes([random.randrange(256)]) + raw[place + 1 :]
-    return raw[:place]
+    put_in, turned = random.choice(odd) + raw[place:], bytes([random.randrange(256)]) + raw[place + 1 :]
+    return raw[:place] + random.choice([put_in, turned, raw[place + random.randrange(40) :], b""])
 
 
 LESSON = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}

@@ -43,14 +43,10 @@ def program(folder: Path, name: str, log: Path) -> str:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "ran"
-
-
-@pytest.fixture
-def hostile(tmp_path: Path, log: Path) -> Path:
+def hostile(tmp_path: Path) -> Path:
     """Make a repository with two commits, the second with a signature, that lacks an object its remote promises."""
     folder, programs = new_folder(tmp_path / "hostile"), new_folder(tmp_path / "programs")
+    log = tmp_path / "ran"
     git(folder, "init", "-q", "-b", "main")
     git(folder, "remote", "add", "origin", "https://example.org/acme/shop.git")
     (folder / ".holdfast" / "memories").mkdir(parents=True)
@@ -76,34 +72,35 @@ def hostile(tmp_path: Path, log: Path) -> Path:
     return folder
 
 
-def started(log: Path) -> set[str]:
+def started(repository: Path) -> set[str]:
     """Return the programs that ran since the last call."""
+    log = repository.with_name("ran")
     names = set(log.read_text().split()) if log.exists() else set[str]()
     log.unlink(missing_ok=True)
     return names
 
 
 def test_no_command_and_no_hook_runs_a_program_that_a_repository_names(
-    hostile: Path, log: Path, tmp_path: Path, own_home: Path
+    hostile: Path, tmp_path: Path, own_home: Path
 ) -> None:
     store = {"HOLDFAST_HOME": str(tmp_path / "store")}
     run = partial(runner(hostile, own_home), **store)
     about = kept(run, "Payments return a number.", "--anchor", "app.py::pay", "--team")
-    found = {"remember": started(log)}
+    found = {"remember": started(hostile)}
     for command in SETTINGS["commands"]:
         done = run(*command.format(id=about).split())
-        found[command] = started(log) | ({done.stderr} if done.returncode not in (0, 1) else set())
+        found[command] = started(hostile) | ({done.stderr} if done.returncode not in (0, 1) else set())
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):
         hooked(store["HOLDFAST_HOME"], hostile, event, prompt="app.py", tool_name="Edit")
-        found[event] = started(log)
+        found[event] = started(hostile)
     assert {name: names for name, names in found.items() if names} == {}
 
 
-def test_plain_git_runs_them(hostile: Path, log: Path) -> None:
+def test_plain_git_runs_them(hostile: Path) -> None:
     """Without this, the test above could pass because nothing was set up."""
     for setting, command in PROGRAMS.items():
         ran(["git", *command.split()], hostile)
-        assert ("reference-transaction" if setting == "core.hooksPath" else setting) in started(log)
+        assert ("reference-transaction" if setting == "core.hooksPath" else setting) in started(hostile)
 
 
 @pytest.fixture

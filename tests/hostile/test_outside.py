@@ -36,6 +36,7 @@ from tests import engines
 from tests.conftest import Time, contents, keep, make_memory, new_file, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
+from tests.hosts.test_help import commands
 from tests.rows import WHOLE, each, refused, rows, sampled
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -275,14 +276,9 @@ def options_of(command: click.Command) -> Iterator[str]:
 
 
 def commands_of(group: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if not isinstance(group, click.Group):
-        yield path, group
-        return
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command and name not in LEAVES_ALONE:
-            yield from commands_of(command, (*path, name))
+    for inner, command in commands(group, path):
+        if not isinstance(command, click.Group) and not LEAVES_ALONE & {*inner}:
+            yield inner, command
 
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)

@@ -59,8 +59,13 @@ class Script(scripts.Script):
             self.seat(name).introduce(name, f"{name}@example.org")
             self.seat(name).configure(quarantine="show")
 
+    def check_same(self, first: str, *others: str) -> None:
+        """Compare what people's records say."""
+        assert [name for name in others if self.seat(name).story() != self.seat(first).story()] == []
+
     steps: ClassVar = {
         **scripts.STEPS,
+        "same": lambda script, given: script.check_same(*given["who"].split()),
         "strangers": lambda script, _given: script.make_strangers(),
         "sync": lambda script, given: script.sync(given["who"].split()),
         "move": lambda script, given: (script.folder / given["from"]).rename(script.folder / given["to"]),

@@ -93,7 +93,8 @@ class Seat:
         return self.records()[of]
 
     def git(self, do: str) -> str:
-        return git(self.folder, *shlex.split(do))
+        """Run git, once for each part between "&&", and give what it prints at last."""
+        return [git(self.folder, *shlex.split(part)) for part in do.split(" && ")][-1]
 
     def commit(self, file: str) -> str:
         return commit(self.folder, file)
@@ -222,15 +223,13 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
     actor = Actor(kind="user", name=name, session=f"{name}-1")
     # People who know each other: `test_quarantine.py` is about those who do not.
     memory = make_memory(here, time, actor=actor, config={"quarantine": "off"})
-    states = here / "store" / "replicas"
+    states, shared, clone = here / "store" / "replicas", folder / "memories", here / "clone"
+    if kind == "folder":
+        return Seat(memory, MarkdownFolder(shared, states), OWN, shared, time)
+    memory = memory.acting_on(f"example.org/{name}/shop")
+    sharing = with_team(memory.project)
     if bare:
-        clone = here / "clone"
         git(folder, "clone", "-q", str(bare), str(clone))
-        memory = memory.acting_on(f"example.org/{name}/shop")
-        return Seat(memory, GitNotes(clone, states), with_team(memory.project), clone, time, remote="origin")
-    shared = folder / "memories"
-    if kind != "folder":
-        memory = memory.acting_on(f"example.org/{name}/shop")
-    sharing = OWN if kind == "folder" else with_team(memory.project)
-    implied: dict[str, Any] = {} if kind == "folder" else {"name": "repository", "implied": sharing.implied}
-    return Seat(memory, MarkdownFolder(shared, states, **implied), sharing, shared, time)
+        return Seat(memory, GitNotes(clone, states), sharing, clone, time, remote="origin")
+    replica = MarkdownFolder(shared, states, name="repository", implied=sharing.implied)
+    return Seat(memory, replica, sharing, shared, time)
