@@ -106,11 +106,10 @@ def program(tmp_path: Path, act: str) -> tuple[str, Path]:
     return str(path), log
 
 
-ANSWER = 'print(json.dumps({"type": "result", "is_error": False, "result": "<observation/>", "usage": {"input_tokens": 5, "cache_read_input_tokens": 15000, "output_tokens": 6}}))'
-
-
 def test_the_claude_program_is_run_without_tools_in_an_empty_folder(tmp_path: Path) -> None:
-    path, log = program(tmp_path, ANSWER)
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 15_000, "output_tokens": 6}
+    result = {"type": "result", "is_error": False, "result": "<observation/>", "usage": usage}
+    path, log = program(tmp_path, f"print({json.dumps(result)!r})")
     assert ClaudeObserver("", program=path).ask(QUESTION) == Answered(text="<observation/>", tokens=15_011)
     said = json.loads(log.read_text())
     assert ("holdfast-observer-" in said["cwd"], Path(said["cwd"]).exists()) == (True, False)

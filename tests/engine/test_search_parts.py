@@ -55,15 +55,10 @@ def test_a_long_text_is_cut_at_line_ends_and_each_passage_headed_by_its_title_or
     assert all(piece.startswith("src/a.py\n") for piece in rest)
 
 
-def test_dates_in_a_question_match_days_and_months() -> None:
-    asked = dates_in("What did we decide on 7 May 2023?")
-    assert asked.match("2023-05-07T00:00:00.000Z") == 1.0
-    assert asked.match("2023-05-08T00:00:00.000Z") == 0.5
-    assert asked.match("2022-05-07T00:00:00.000Z") == 0.0
-    assert dates_in("2026-11-15").match("2026-11-15T09:00:00.000Z") == 1.0
+@examples
+def test_dates_in_a_question_match_days_and_months(question: str, at: str, share: float) -> None:
+    assert dates_in(question, "2026-03-31T12:00:00.000Z").match(at) == share
     assert not dates_in("may we use 3 threads?").months
-    month = dates_in("What happened last month?", "2026-03-31T12:00:00.000Z")
-    assert [month.match(f"2026-{day}T12:00:00.000Z") for day in ("01-31", "02-01", "02-28", "03-01")] == [0, 1, 1, 0]
 
 
 @examples

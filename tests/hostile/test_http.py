@@ -344,19 +344,6 @@ def test_what_is_hidden_behind_a_request_is_none(wire: Wire) -> None:
     assert len(statuses(wire.send(smuggled, patience=3))) == 1  # the line is closed
 
 
-def stored(wire: Wire) -> list[str]:
-    """Keep texts made to be set, or two wordings made to be compared, for minutes."""
-    flags = {"home": str(wire.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
-    sevens = " ".join(str(n % 7) for n in range(9_000))
-    with open_memory(load_settings(flags=flags)) as memory:
-        ids = [keep(memory, old).id for old in ("a b " * 5_000, sevens, SLOW[0])]
-        for about, new in zip(ids, ("b a " * 5_000, "0 1 " * 4_000, SLOW[1]), strict=True):
-            revise(memory, about, Revision(body=new))
-        waived = Waivers(duplicate=True, transient=True, scope=True)
-        made = [write(memory, Draft(body=text), waivers=waived) for text in SLOW]
-        return ids + [one.record.id for one in made if isinstance(one, Written)]
-
-
 SLOW = (
     "[" * 20_000,
     "![" * 10_000,
@@ -368,7 +355,17 @@ SLOW = (
 
 
 def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
-    ids, seconds = stored(viewer), viewer.seconds
+    """Texts made to be set, and two wordings made to be compared."""
+    flags = {"home": str(viewer.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
+    sevens = " ".join(str(n % 7) for n in range(9_000))
+    with open_memory(load_settings(flags=flags)) as memory:
+        ids = [keep(memory, old).id for old in ("a b " * 5_000, sevens, SLOW[0])]
+        for about, new in zip(ids, ("b a " * 5_000, "0 1 " * 4_000, SLOW[1]), strict=True):
+            revise(memory, about, Revision(body=new))
+        waived = Waivers(duplicate=True, transient=True, scope=True)
+        made = [write(memory, Draft(body=text), waivers=waived) for text in SLOW]
+        ids += [one.record.id for one in made if isinstance(one, Written)]
+    seconds = viewer.seconds
     assert len(ids) > 3
     for record in ids:
         for part in (b"", b"/history"):

@@ -66,7 +66,6 @@ class Script(scripts.Script):
     steps: ClassVar = {
         **scripts.STEPS,
         "same": lambda script, given: script.check_same(*given["who"].split()),
-        "strangers": lambda script, _given: script.make_strangers(),
         "sync": lambda script, given: script.sync(given["who"].split()),
         "move": lambda script, given: (script.folder / given["from"]).rename(script.folder / given["to"]),
         "git": lambda script, given: git(script.folder / given["in"], *given["do"].split()),
@@ -83,6 +82,9 @@ def scripts_in(module: str, kind: str = "") -> dict[str, Callable[..., None]]:
         seats = around.__enter__()
         request.addfinalizer(lambda: around.__exit__(None, None, None))
         own = (lambda name: in_checkout(seats(name), folder / "repo")) if chosen == "checkout" else seats
-        return Script(folder, known | {"tmp": str(folder)}, seats=own)
+        script = Script(folder, known | {"tmp": str(folder)}, seats=own)
+        if known.get("strangers") and chosen == "notes":
+            script.make_strangers()
+        return script
 
     return scripts.scripts_in(module, start)

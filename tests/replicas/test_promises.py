@@ -31,7 +31,6 @@ from tests.rows import WHOLE
 globals().update(scripts_in(__file__))
 
 SECRET = "npm_" + "aB1" * 12
-SCAR = {"severity": "high", "counter_arguments": ["it is slow", "it is rare"]}
 
 
 def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
@@ -40,7 +39,7 @@ def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
         "Never push before `make check`.\n\nIt broke main\ttwice: “naïve” — \u2028 日本語.\n\n---\n\n- one\n- two",
         title="Check before pushing: yes",
         kind="scar",
-        fields=SCAR,
+        fields={"severity": "high", "counter_arguments": ["it is slow", "it is rare"]},
         scopes=("tools", "projects:shop"),
         tags=("ci", "2026-01-01", "yes"),
         anchors=("src/a.py",),

@@ -18,12 +18,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from holdfast.compose import open_memory
 from holdfast.hosts.hooks import client
@@ -235,25 +236,8 @@ PAGES = """/ /memories /memories?q=deploy+cache+retry /sessions /threads /scars 
     /api/stream?limit=50 /api/recall?q=ledger+quota /api/health /api/search?query=lock+mirror""".split()
 LISTED = "/api/records?limit=50"
 PATIENCE = 120  # seconds: it may be stopped for a while on a busy machine
-BUSY = 503  # the store said why, in words of ours
-BUG = 500
+BUG, BUSY = 500, 503  # when busy, the store said why, in words of ours
 _END_WITH_PARENT = 1
-
-
-@dataclass(frozen=True)
-class Seat:
-    """Where a viewer can be reached, and what opens it."""
-
-    port: int
-    token: str
-
-    def ask(self, path: str, body: dict[str, str] | None = None) -> tuple[int, str]:
-        """Ask for a page, or do something."""
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
-            headers = {"authorization": f"Bearer {self.token}"}
-            connection.request("POST" if body else "GET", path, json.dumps(body) if body else None, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
 
 
 def viewer(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
@@ -265,10 +249,12 @@ def viewer(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
             found = re.search(r"127\.0\.0\.1:(\d+)/", server.stderr.readline())
             if found is None:
                 return  # it was killed, or the store refused it: its terminal says which
-            seat = Seat(int(found[1]), (Path(os.environ["HOLDFAST_HOME"]) / "http-token").read_text().strip())
-            for watch in (lambda: _terminal(log, server), lambda: _follow(log, seat)):
+            token = (Path(os.environ["HOLDFAST_HOME"]) / "http-token").read_text().strip()
+            headers = {"authorization": f"Bearer {token}", "connection": "close"}
+            browser = httpx2.Client(base_url=f"http://127.0.0.1:{found[1]}", headers=headers, timeout=PATIENCE)
+            for watch in (lambda: _terminal(log, server), lambda: _follow(log, browser)):
                 threading.Thread(target=watch, daemon=True).start()
-            while _turn(log, chance, seat, server):
+            while _turn(log, chance, browser, server):
                 if guise == "steady":
                     log.say(viewer=anonymous(server.pid), at=time.time())
                 yield
@@ -282,20 +268,17 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
 
 
-def _turn(log: Log, chance: random.Random, seat: Seat, server: "subprocess.Popen[str]") -> bool:
+def _turn(log: Log, chance: random.Random, browser: httpx2.Client, server: "subprocess.Popen[str]") -> bool:
     """Ask for one page, now and then say that something still holds; tell whether it is still there."""
     path = chance.choice(PAGES) if chance.random() < 0.7 else LISTED
     try:
-        status, told = seat.ask(path)
-        _noted(log, path, status, told)
-        if status == 200 and path == LISTED and (records := json.loads(told)["records"]):
+        answer = _noted(log, path, browser.get(path))
+        if answer.status_code == 200 and path == LISTED and (records := answer.json()["records"]):
             note = f"seen {chance.getrandbits(64):016x}"
             path = f"/api/records/{chance.choice(records)['id']}/verify"
-            status, told = seat.ask(path, {"note": note})
-            _noted(log, path, status, told)
-            if status == 200:
+            if _noted(log, path, browser.post(path, json={"note": note})).status_code == 200:
                 log.say(judged=note)
-    except (OSError, HTTPException) as problem:
+    except httpx2.HTTPError as problem:
         with suppress(subprocess.TimeoutExpired):
             server.wait(timeout=5)
             return False
@@ -303,13 +286,14 @@ def _turn(log: Log, chance: random.Random, seat: Seat, server: "subprocess.Popen
     return True
 
 
-def _noted(log: Log, path: str, status: int, told: str) -> None:
-    if status == BUSY:
-        log.say(typed=json.loads(told)["error"] if told.startswith("{") else "store", page=path)
-    elif status >= BUG:
-        log.say(bad=f"{path} was answered with {status}: {told[:500]}", role="viewer")
+def _noted(log: Log, path: str, answer: httpx2.Response) -> httpx2.Response:
+    if answer.status_code == BUSY:
+        log.say(typed=answer.json()["error"] if answer.text.startswith("{") else "store", page=path)
+    elif answer.status_code >= BUG:
+        log.say(bad=f"{path} was answered with {answer.status_code}: {answer.text[:500]}", role="viewer")
     else:
         log.say(page=path)
+    return answer
 
 
 def _terminal(log: Log, server: "subprocess.Popen[str]") -> None:
@@ -319,18 +303,13 @@ def _terminal(log: Log, server: "subprocess.Popen[str]") -> None:
         log.say(bad=said[-3000:], role="viewer")
 
 
-def _follow(log: Log, seat: Seat) -> None:
+def _follow(log: Log, browser: httpx2.Client) -> None:
     """Read the live stream until it is cut off; nothing may come twice."""
     seen: Counter[str] = Counter()
     # It may be killed in the middle of a line or between two.
-    with (
-        suppress(OSError, HTTPException, ValueError),
-        closing(HTTPConnection("127.0.0.1", seat.port, timeout=PATIENCE)) as connection,
-    ):
-        connection.request("GET", "/stream", headers={"authorization": f"Bearer {seat.token}"})
-        answer = connection.getresponse()
-        while line := answer.readline():
-            if not line.startswith(b"data: "):
+    with suppress(httpx2.HTTPError, ValueError), browser.stream("GET", "/stream") as answer:
+        for line in answer.iter_lines():
+            if not line.startswith("data: "):
                 continue
             items = json.loads(line[6:])["items"]
             seen.update(f"{item['verb']} {item['text'][:16]}" for item in items if item["what"] in ("record", "prompt"))

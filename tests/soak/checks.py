@@ -53,7 +53,8 @@ def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> It
         yield _doubles(store, lines)
         yield _replay(store)
         yield _converged(store, other)
-        prompts, verdicts = (_texts(store, sql) for sql in (_PROMPTS, _VERDICTS))
+        prompts = _texts(store, "select json_extract(doc, '$.text') from trail where event = 'UserPromptSubmit'")
+        verdicts = _texts(store, "select json_extract(data, '$.note') from events where verb = 'verified'")
         yield _once(prompts, lines, "heard", "what hooks took is in the trail once")
         yield _once(verdicts, lines, "judged", "what the viewer took is kept once")
         yield _caps(store, home)
@@ -92,18 +93,15 @@ def _kept(store: Store, lines: list[dict[str, Any]], word: str, name: str) -> Fi
     return Finding(name, bool(acks) and not lost, f"{len(acks)} acknowledged, {len(lost)} lost")
 
 
-_RECORDED = "select json_extract(data, '$.body') from events where verb = 'recorded'"
-_PROMPTS = "select json_extract(doc, '$.text') from trail where event = 'UserPromptSubmit'"
-_VERDICTS = "select json_extract(data, '$.note') from events where verb = 'verified'"
-
-
 def _texts(store: Store, sql: str) -> list[str]:
     return [str(row[0] or "") for row in store.db.query(sql)]
 
 
 def _doubles(store: Store, lines: list[dict[str, Any]]) -> Finding:
     twice = store.db.query("select about from events where verb = 'recorded' group by about having count(*) > 1")
-    bodies = [body[:16] for body in _texts(store, _RECORDED)]
+    bodies = [
+        body[:16] for body in _texts(store, "select json_extract(data, '$.body') from events where verb = 'recorded'")
+    ]
     ours = {line["body"][:16] for line in lines if "body" in line}
     again = len([body for body in bodies if body in ours]) - len(ours & set(bodies))
     return Finding("no duplicate", not twice and not again, f"{len(bodies)} recorded, {len(twice) + again} twice")
