@@ -344,14 +344,7 @@ def test_what_is_hidden_behind_a_request_is_none(wire: Wire) -> None:
     assert len(statuses(wire.send(smuggled, patience=3))) == 1  # the line is closed
 
 
-SLOW = (
-    "[" * 20_000,
-    "![" * 10_000,
-    "*a_" * 6_000,
-    "> " * 10_000,
-    "|a" * 5_000 + "\n" + "|-" * 5_000,
-    "`" * 9_000 + " `" * 5_000,
-)
+SLOW = ["".join(piece * times for piece, times in made) for made in rows("texts_made_to_take_minutes")]
 
 
 def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:

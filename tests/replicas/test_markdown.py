@@ -12,7 +12,7 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import keep, new_file
 from tests.replicas.scripts import scripts_in
 from tests.replicas.seats import Seat
-from tests.rows import WHOLE, each
+from tests.rows import WHOLE, examples
 
 KIND = "folder"
 globals().update(scripts_in(__file__, KIND))
@@ -34,24 +34,10 @@ def test_a_file_reads_like_one(ada: Seat) -> None:
     assert ada.folder.stat().st_mode & 0o777 == 0o700
 
 
-@each(
-    "content,why",
-    [
-        ("---\nid: [unclosed\n---\ntext\n", "not YAML"),
-        ("---\nid: 01ABC\n---\ntext\n", "not an id"),
-        ("---\ntags: a\nkind: sonnet\n---\ntext\n", "kind"),
-        ("---\nno end of it\n", "no end"),
-        ("---\n- a\n- list\n---\ntext\n", "not a mapping"),
-        ("---\nfields: text\n---\ntext\n", "must be a mapping"),
-        ("", "empty"),
-        ("The key is npm_" + "aB1" * 12, "secret"),
-        ("\udcff\udcfe broken", "UTF-8"),
-        ("x" * 400_001, "larger than"),
-    ],
-)
-def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, content: str, why: str) -> None:
+@examples
+def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, content: str, times: int, why: str) -> None:
     odd = new_file(ada.folder / "odd.md", "")
-    odd.write_text(content, errors="surrogateescape")
+    odd.write_text(content * times, errors="surrogateescape")
     before = odd.read_bytes()
     for _ in range(2):
         done = ada.sync()
