@@ -23,7 +23,8 @@ from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
-from tests.conftest import START, Time, contents, recorded
+from tests.calls import made
+from tests.conftest import Time, contents, recorded
 from tests.rows import WHOLE, refused, rows, some
 
 VERBS: tuple[Verb, ...] = (
@@ -151,19 +152,10 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store,
         kind, project = "scar" if number == 3 else "fact", "p" if number % 2 else ""
         event = recorded(clock, f"n{number}", project=project, kind=kind, **labelled)
         store.commit([replace(event, by=Actor(session=f"s{number // 3}"))])
-    chosen: list[tuple[str, dict[str, Any]]] = [
-        ("n5 n4 n3 n2 n1 n0", {}),
-        ("n5 n3 n1", {"projects": (store.project_number("p"),)}),
-        ("n3", {"kinds": ("scar",)}),
-        ("n2 n1 n0", {"scopes": ("a",)}),
-        ("n5 n3", {"tags": ("odd",), "scopes": ("ab",)}),
-        ("n5 n4 n3", {"session": "s1"}),
-        ("n5 n4", {"since": instant(START + 5 * 86_400)}),
-        ("n0", {"until": instant(START + 2 * 86_400)}),
-        ("", {"states": ("retired",)}),
-    ]
-    for titles, given in chosen:
-        assert [entry.record.title for entry in records.page(store, Filter(**given), limit=10)] == titles.split(), given
+    in_project = ("n5 n3 n1", {"projects": [store.project_number("p")]})
+    for titles, given in [*rows("lists_are_filtered_by_project_kind_label_session_and_time"), in_project]:
+        found = records.page(store, made(Filter, given), limit=10)
+        assert [entry.record.title for entry in found] == titles.split(), given
     assert labels.counts(store, "scope") == {"a:b": 3, "ab": 3}
     assert labels.scopes_under(store, "a") == ["a:b"]
 
