@@ -17,6 +17,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor
 from holdfast.model.record import Record, record_to_json
+from holdfast.model.replica import parts_of
 from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
@@ -91,6 +92,10 @@ class Seat:
 
     def record(self, of: str) -> Record:
         return self.records()[of]
+
+    def parts(self, of: str) -> dict[str, Any]:
+        """Give the parts of a record that a file may contain."""
+        return dict(parts_of(self.record(of)))
 
     def git(self, do: str) -> str:
         """Run git, once for each part between "&&", and give what it prints at last."""
