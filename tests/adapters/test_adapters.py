@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from holdfast.verbs.search.recall import recall
 from tests.adapters.stub import Stub, serving, stub_server
 from tests.conftest import new_folder, ran
 from tests.replicas.seats import git
-from tests.rows import each, examples, refused
+from tests.rows import each, examples, refused, rows
 
 
 @pytest.fixture
@@ -101,15 +102,12 @@ def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
 
 
 @each("vocabulary", [None, b"", b"\xff\xfe"])
-def test_a_damaged_encoder_leaves_search_by_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: bytes | None
-) -> None:
+def test_a_damaged_encoder_leaves_search_by_words(tmp_path: Path, vocabulary: bytes | None) -> None:
     if vocabulary is not None:
         (tmp_path / "vocab.txt").write_bytes(vocabulary)
-    monkeypatch.setattr(local, "FOLDER", tmp_path)
-    with pytest.raises(EmbedderError, match="cannot be loaded"):
-        LocalEmbedder().knows("word")
-    with open_memory(load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})) as memory:
+    settings = load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})
+    with patch.object(local, "FOLDER", tmp_path), open_memory(settings) as memory:
+        refused(EmbedderError, LocalEmbedder().knows, "word", says="cannot be loaded")
         write(memory, Draft(body="Traefik terminates TLS."))
         found = recall(memory, Query(text="tarefik"))
         assert [hit.record.title for hit in found.hits] == ["Traefik terminates TLS."]
@@ -232,17 +230,7 @@ def test_an_identity_names_the_host_that_git_contacts(contacted: Callable[[str],
 
 
 def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
-    a, c = "git@git.corp:a/b", "git@git.corp:c/d"
-    for place, (identity, *given_settings) in enumerate(
-        [
-            ("path",),
-            ("git.corp/a/b", f"remote.up.url={a}", f"remote.fork.url={c}"),
-            ("git.corp/c/d", f"remote.up.url={a}", f"remote.origin.url={c}"),
-            ("git.corp/a/b", "url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b"),
-            ("git.corp/a/b", f"remote.origin.url={a}", f"remote.origin.url={c}"),
-            ("path", "remote.origin.url=https://evil.test?@git.corp/a/b"),
-        ]
-    ):
+    for place, (identity, *given_settings) in enumerate(rows("the_address_is_the_one_git_fetches_from")):
         folder = new_folder(tmp_path / str(place))
         git(folder, "init", "-q")
         for setting in given_settings:

@@ -202,19 +202,11 @@ def damaged(raw: bytes, random: Random) -> bytes:
     """Give bytes with a piece cut out, put in, turned around, or the rest missing."""
     place = random.randrange(max(1, len(raw)))
     odd = [b"null", b"[]", b"{}", b"1e999", b"\xff", b"\x00", b"---\n", b'"\\ud800"', b'{"a":[1,{"b":null}]}']
-    match random.randrange(4):
-        case 0:
-            return raw[:place] + random.choice(odd) + raw[place:]
-        case 1:
-            return raw[:place] + raw[place + random.randrange(40) :]
-        case 2:
-            return raw[:place] + bytes([random.randrange(256)]) + raw[place + 1 :]
-    return raw[:place]
+    put_in, turned = random.choice(odd) + raw[place:], bytes([random.randrange(256)]) + raw[place + 1 :]
+    return raw[:place] + random.choice([put_in, turned, raw[place + random.randrange(40) :], b""])
 
 
-LESSON = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}
 RESERVE = "Reserve stock in the order's transaction."
-UNUSED = "import os, sys, json in one line"
 
 
 def written(memory: Memory, folder: Path) -> dict[str, Path]:
@@ -227,7 +219,8 @@ def test_a_record_becomes_a_file_bettermemory_reads_and_comes_back_from_it(
     memory: Memory, tmp_path: Path, time: Time
 ) -> None:
     labels: Any = {"tags": ("stock",), "scopes": ("tools.db_x",)}
-    scar = keep(memory, RESERVE, kind="scar", title="Stock goes first", fields=LESSON, **labels)
+    lesson = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."], "why": "It cost a day."}
+    scar = keep(memory, RESERVE, kind="scar", title="Stock goes first", fields=lesson, **labels)
     verify(memory, scar.id, anchors=("src/stock.py",))
     path = written(memory, tmp_path / "out")[scar.id]
     meta, body = front_matter(path.read_text())
@@ -359,7 +352,9 @@ def test_a_candidate_that_was_reviewed_here_goes_back_as_what_it_became(memory: 
     emptied(target)
     write_foreign("memory-mcp", records_of(memory, "memory-mcp"), target)
     with closing(sqlite3.connect(target)) as db:
-        assert db.execute("select pattern, status from mined_patterns").fetchall() == [(UNUSED, "rejected")]
+        assert db.execute("select pattern, status from mined_patterns").fetchall() == [
+            ("import os, sys, json in one line", "rejected")
+        ]
         kept = "select count(*) from memories where content = 'uv run pytest -q tests/unit'"
         assert db.execute(kept).fetchone()[0] == 1
 

@@ -1,9 +1,7 @@
 """The seam to both engines: turns of writers, threads that do not wait, servers that come back, disks that are full."""
 
-import json
 import os
-import subprocess
-import sys
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -24,10 +23,10 @@ from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import records, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage
-from holdfast.model.errors import StoreBusy, StoreError
+from holdfast.model.errors import StoreBusy, StoreError, StoreFull
 from holdfast.model.ids import Clock
 from tests import engines
-from tests.conftest import Time, keep, make_memory, recorded
+from tests.conftest import recorded
 from tests.hosts.running import Forked
 from tests.rows import examples, refused
 
@@ -93,8 +92,8 @@ def test_a_reader_beside_a_writer_can_change_nothing_and_leaves_no_file_behind(t
     assert [path.name for path in tmp_path.iterdir()] == ["holdfast.db"]
 
 
-def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+@patch.object(connections, "BUSY_SECONDS", 0.05)
+def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path) -> None:
     with closing(Postgres(engines.schema(str(tmp_path)), most=1)) as db, ThreadPoolExecutor(1) as other:
         with db.transaction():
             assert db.query("select 2")[0][0] == 2  # the thread's own connection
@@ -195,45 +194,28 @@ def test_a_statement_is_written_with_the_words_of_postgresql(shared: str, native
     assert statement(shared).decode() == native
 
 
-_UNTIL_FULL = """
-import json
-from holdfast.compose import open_memory
-from holdfast.model.errors import StoreError
-from holdfast.model.record import Draft
-from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.records.write import write
-memory = open_memory()
-ids = []
-try:
-    for number in range(5000):
-        ids.append(write(memory, Draft(body=f"thing {number} " * 50), waivers=Waivers(duplicate=True)).record.id)
-except StoreError as problem:
-    print(json.dumps({"ids": ids, "code": problem.code, "message": str(problem)}))
-"""
-
-
-def _environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "HOLDFAST_HOME": str(home), "HOLDFAST_EMBEDDER": "none"}
-
-
-@pytest.mark.embedded
-def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, time: Time) -> None:
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, clock: Clock) -> None:
     """The limit on file size stands in for the disk's end: the system refuses the write in the same place."""
-    environment = _environment(tmp_path / "store") | {"HOLDFAST_PROJECT": "example.org/acme/shop"}
-    limited = ["bash", "-c", 'ulimit -f 3000; exec "$@"', "limited", sys.executable, "-c", _UNTIL_FULL]
-    done = subprocess.run(limited, env=environment, capture_output=True, text=True, check=True)
-    said = json.loads(done.stdout)
-    assert (said["code"], len(said["ids"]) > 10) == ("store_full", True)
-    with make_memory(tmp_path, time) as memory:
-        assert isinstance(memory.store.db, SQLite)
-        assert memory.store.db.damage() == []
-        found = {row[0] for row in memory.store.db.query("select id from records")}
-        assert found == set(said["ids"])
-        keep(memory, "There is room again.")
+    limit, kept = resource.getrlimit(resource.RLIMIT_FSIZE), list[str]()
+    with closing(open_store(SQLite(tmp_path / "holdfast.db"))) as store:
+
+        def fill() -> None:
+            while len(kept) < 5_000:
+                kept.append(store.commit([recorded(clock, f"thing {len(kept)} " * 50)])[0].record.id)
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, limit[1]))
+        try:
+            refused(StoreFull, fill)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert len(kept) > 10
+    with closing(SQLite(tmp_path / "holdfast.db")) as db, closing(open_store(db)) as store:
+        assert (db.damage(), {row[0] for row in db.query("select id from records")}) == ([], set(kept))
+        store.commit([recorded(clock, "There is room again.")])
 
 
-def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+@patch("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock) -> None:
     with closing(SQLite(tmp_path / "holdfast.db")) as first, closing(open_store(SQLite(first.path))) as store:
         with first.transaction():
             refused(StoreBusy, store.commit, [recorded(clock)])
@@ -242,5 +224,6 @@ def test_a_lock_held_too_long_is_said(tmp_path: Path, clock: Clock, monkeypatch:
 
 def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
     command = ("-c", "from holdfast.compose import open_memory; open_memory().close()")
-    started = [Forked(command, tmp_path, _environment(tmp_path / "new"), text=True) for _ in range(6)]
+    environment = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "new"), "HOLDFAST_EMBEDDER": "none"}
+    started = [Forked(command, tmp_path, environment, text=True) for _ in range(6)]
     assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 6

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
@@ -25,13 +26,14 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 from holdfast.verbs.records.write import write
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.erasing import erase
-from tests.conftest import Time, contents, keep, make_memory, new_folder, recorded
+from tests.conftest import Time, contents, keep, make_memory, recorded
 from tests.rows import WHOLE, refused, sampled
 
 pytestmark = pytest.mark.embedded  # it is about the file
 
 SEEDS = int(os.environ.get("DAMAGE_SEEDS", "12" if WHOLE else "3"))
 MANY = 120 if WHOLE else 50
+Events = dict[str, Event]
 SECRET = "The vault's word was marzipan."
 
 
@@ -59,14 +61,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         live.checkpoint()
         for number in range(20):
             keep(memory, f"only in the log: {chr(97 + number) * 5}")
-        copy = new_folder(folder / "copy")
-        for name in ("holdfast.db", "holdfast.db-wal"):
-            shutil.copyfile(live.path.with_name(name), copy / name)
-    return copy / "holdfast.db"
+        return copied(live.path, folder / "copy")
 
 
 @pytest.fixture(scope="module")
-def original(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Event]:
+def original(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Events:
     return events_of(copied(whole, tmp_path_factory.mktemp("sound") / "store"))
 
 
@@ -79,7 +78,7 @@ def path(whole: Path, tmp_path: Path) -> Path:
 WORDS = "plum deploy cache ökonomisch retry token ledger schema 雪 index branch lock mirror quota spool".split()
 
 
-def events_of(path: Path) -> dict[str, Event]:
+def events_of(path: Path) -> Events:
     with closing(open_store(SQLite(path))) as store:
         return {event.id: event for _, event in store.journal()}
 
@@ -100,7 +99,7 @@ def overwrite(path: Path, page: int, random: Random, *, size: int = 4096) -> Non
         file.write(random.choice((random.randbytes(length), bytes(length))))
 
 
-def saved_from(path: Path, original: dict[str, Event]) -> Saved:
+def saved_from(path: Path, original: Events) -> Saved:
     """Salvage a store: what is saved was there before, event by event, and the views follow from it."""
     new = path.parent.with_name("new.db")
     saved = salvage(path, new)
@@ -118,12 +117,7 @@ def saved_from(path: Path, original: dict[str, Event]) -> Saved:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_whole(
-    path: Path,
-    original: dict[str, Event],
-    tmp_path: Path,
-    seed: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    path: Path, original: Events, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     random = Random(seed)
     pages = path.stat().st_size // 4096
@@ -135,19 +129,18 @@ def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_
         wal = path.with_name("holdfast.db-wal")
         overwrite(wal, random.randint(1, max(1, wal.stat().st_size // 4096)), random)
     looked, out = copied(path, tmp_path / "looked"), str(tmp_path / "out")
-    monkeypatch.setenv("HOLDFAST_HOME", str(looked.parent))
-    monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
-    for command in (["doctor"], ["list"], ["recall", "deploy cache"], ["store", "export", out], ["status"]):
-        assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
+    with patch.dict(os.environ, HOLDFAST_HOME=str(looked.parent), HOLDFAST_EMBEDDER="none"):
+        for command in (["doctor"], ["list"], ["recall", "deploy cache"], ["store", "export", out], ["status"]):
+            assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
     saved = saved_from(path, original)
-    monkeypatch.setenv("HOLDFAST_HOME", str(path.parent))
-    assert (_run(["store", "recover", "--yes"]), _run(["list"])) == (0, 0)
+    with patch.dict(os.environ, HOLDFAST_HOME=str(path.parent), HOLDFAST_EMBEDDER="none"):
+        assert (_run(["store", "recover", "--yes"]), _run(["list"])) == (0, 0)
     assert "Traceback" not in capsys.readouterr().err
     assert len(events_of(path)) == saved.events
 
 
 @pytest.mark.parametrize("seed", sampled(range(8), 4))
-def test_damage_to_indexes_and_views_alone_loses_nothing(path: Path, original: dict[str, Event], seed: int) -> None:
+def test_damage_to_indexes_and_views_alone_loses_nothing(path: Path, original: Events, seed: int) -> None:
     random = Random(seed)
     for page in random.sample(sorted(derived_pages(path)), 12):
         overwrite(path, page, random)
@@ -167,7 +160,7 @@ def derived_pages(path: Path) -> set[int]:
     return {page for page in found if page not in pages.log and page <= len(pages.body) // pages.size}
 
 
-def test_everything_of_a_whole_store_is_saved(path: Path, whole: Path, original: dict[str, Event]) -> None:
+def test_everything_of_a_whole_store_is_saved(path: Path, whole: Path, original: Events) -> None:
     new, sound = path.parent.with_name("new.db"), copied(whole, path.parent.with_name("sound"))
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     saved = salvage(path, new)
@@ -206,9 +199,7 @@ def with_bad_inner_page(path: Path) -> None:
 @pytest.mark.parametrize(
     ("hurt", "lost"), [(without_log, 20), (without_table_of_contents, 20), (with_bad_inner_page, 0)]
 )
-def test_what_lies_elsewhere_is_saved(
-    path: Path, original: dict[str, Event], hurt: Callable[[Path], None], lost: int
-) -> None:
+def test_what_lies_elsewhere_is_saved(path: Path, original: Events, hurt: Callable[[Path], None], lost: int) -> None:
     hurt(path)
     saved = saved_from(path, original)
     assert (saved.events, saved.schema_read) == (len(original) - lost, hurt is not without_table_of_contents)
@@ -216,9 +207,7 @@ def test_what_lies_elsewhere_is_saved(
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("older", [False, True], ids=["with checksums", "ids of an older version"])
-def test_an_event_with_flipped_bits_is_refused_and_listed(
-    path: Path, original: dict[str, Event], seed: int, older: bool
-) -> None:
+def test_an_event_with_flipped_bits_is_refused_and_listed(path: Path, original: Events, seed: int, older: bool) -> None:
     """In its id, and since there are checksums in any of its columns; never kept as an event that did not happen."""
     random = Random(seed)
     with closing(open_store(SQLite(path))) as store:  # the log is in the file now

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -18,13 +19,13 @@ from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.queries import by_foreign_id
 from holdfast.engine.views.records import Filter
 from holdfast.engine.views.vectors import Passage
-from holdfast.model.errors import NewerStore
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
-from tests.conftest import START, Time, contents, recorded
-from tests.rows import WHOLE, refused, some
+from tests.calls import made
+from tests.conftest import Time, contents, recorded
+from tests.rows import WHOLE, refused, rows, some
 
 VERBS: tuple[Verb, ...] = (
     "recorded", "revised", "verified", "retired", "restored", "linked", "unlinked", "used", "surfaced", "confirmed", "erased",
@@ -93,42 +94,27 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
     assert everything(store) == lived
 
 
-def test_a_commit_is_all_or_nothing(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_is_all_or_nothing(store: Store, clock: Clock) -> None:
     store.commit([recorded(clock, "kept")])
     before = everything(store)
-    with monkeypatch.context() as patch:
-        patch.setattr(usage.usage, "apply", lambda *_: 1 / 0)
+    with patch.object(usage.usage, "apply", lambda *_: 1 / 0):
         refused(ZeroDivisionError, store.commit, [recorded(clock, "lost")])
     assert (everything(store), len(list(store.journal()))) == (before, 1)
     store.commit([recorded(clock, "after")])
     assert records.counted(store, Filter()) == 2
 
 
-def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(
-    database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(database: Callable[[], Database]) -> None:
     store = open_store(database())
     store.commit(some_history(1))
     lived = everything(store)
     store.db.execute("delete from labels")
-    monkeypatch.setattr(labels.labels, "version", labels.labels.version + 1)
-    assert everything(open_store(database())) == lived
+    with patch.object(labels.labels, "version", labels.labels.version + 1):
+        assert everything(open_store(database())) == lived
 
 
-def test_a_store_of_a_newer_version_is_refused_and_left_alone(database: Callable[[], Database]) -> None:
-    store = open_store(database())
-    known = store.setting("schema")
-    store.note("schema", "99")
-    refused(NewerStore, open_store, database(), says="99")
-    store.note("schema", known)
-    store.db.execute("update views set version = 99 where name = 'links'")
-    refused(NewerStore, open_store, database(), says="links")
-
-
-def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "PAGE", 3)
+@patch.object(journal, "PAGE", 3)
+def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(store: Store) -> None:
     events = some_history(2, 10)
     store.commit(events)
     assert [event.id for _, event in store.journal()] == [event.id for event in events]
@@ -166,19 +152,10 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store,
         kind, project = "scar" if number == 3 else "fact", "p" if number % 2 else ""
         event = recorded(clock, f"n{number}", project=project, kind=kind, **labelled)
         store.commit([replace(event, by=Actor(session=f"s{number // 3}"))])
-    chosen: list[tuple[str, dict[str, Any]]] = [
-        ("n5 n4 n3 n2 n1 n0", {}),
-        ("n5 n3 n1", {"projects": (store.project_number("p"),)}),
-        ("n3", {"kinds": ("scar",)}),
-        ("n2 n1 n0", {"scopes": ("a",)}),
-        ("n5 n3", {"tags": ("odd",), "scopes": ("ab",)}),
-        ("n5 n4 n3", {"session": "s1"}),
-        ("n5 n4", {"since": instant(START + 5 * 86_400)}),
-        ("n0", {"until": instant(START + 2 * 86_400)}),
-        ("", {"states": ("retired",)}),
-    ]
-    for titles, given in chosen:
-        assert [entry.record.title for entry in records.page(store, Filter(**given), limit=10)] == titles.split(), given
+    in_project = ("n5 n3 n1", {"projects": [store.project_number("p")]})
+    for titles, given in [*rows("lists_are_filtered_by_project_kind_label_session_and_time"), in_project]:
+        found = records.page(store, made(Filter, given), limit=10)
+        assert [entry.record.title for entry in found] == titles.split(), given
     assert labels.counts(store, "scope") == {"a:b": 3, "ab": 3}
     assert labels.scopes_under(store, "a") == ["a:b"]
 
@@ -208,8 +185,8 @@ def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store, c
     assert vectors.lag(store) == 0
 
 
-def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "MOST_LEVELS", 5)
+@patch.object(sqlite, "MOST_LEVELS", 5)
+def test_a_store_outlives_any_number_of_erasures(tmp_path: Path) -> None:
     store, levels = open_store(SQLite(tmp_path / "holdfast.db")), list[int]()
     long = (" ".join(f"w{number}x{place}" for place in range(200)) for number in range(40))
     store.commit([recorded(Clock(), text) for text in long])
@@ -227,17 +204,5 @@ def test_a_foreign_id_is_found_whole_or_by_its_beginning(store: Store, clock: Cl
     ids = ("learning:a1b2c3d4-1", "a1b2c3d4-2", "50%_off", 7, "observation:s-1:17", "summary:s-1:17")
     store.commit([recorded(clock, f"{one}", extra={"imported": {"system": "x", "id": one}}) for one in ids])
     store.commit([recorded(clock, "mentions imported a1b2c3d4-1")])
-    asked: list[tuple[str, dict[str, Any], str]] = [
-        ("A1B2C3D4", {}, "learning:a1b2c3d4-1 a1b2c3d4-2"),
-        ("a1b2c3d4-2", {}, "a1b2c3d4-2"),
-        ("50%_o", {}, "50%_off"),
-        ("7", {}, ""),
-        ("7", {"whole": True}, "7"),
-        ("a1b2", {"whole": True}, ""),
-        ("b2c3", {}, ""),
-        ("17", {"whole": True, "system": "x"}, "observation:s-1:17 summary:s-1:17"),
-        ("17", {"whole": True, "system": "y"}, ""),
-        ("observation:s-1:17", {}, "observation:s-1:17"),
-    ]
-    for reference, how, found in asked:
+    for reference, how, found in rows("a_foreign_id_is_found_whole_or_by_its_beginning"):
         assert [one.record.body for one in by_foreign_id(store, reference, **how)] == found.split(), (reference, how)

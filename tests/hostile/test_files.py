@@ -11,6 +11,7 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest.mock import patch
 
 import pytest
 
@@ -135,11 +136,7 @@ def memory(tmp_path: Path, time: Time) -> Memory:
 @pytest.mark.parametrize("swapped", ["src", "src/notes.md"])
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def test_nothing_outside_a_checkout_is_read_when_a_link_appears_after_the_check(
-    memory: Memory,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    swapped: str,
-    reader: Callable[[Memory, str], object],
+    memory: Memory, tmp_path: Path, swapped: str, reader: Callable[[Memory, str], object]
 ) -> None:
     place, real = tmp_path / "top" / swapped, os.path.realpath
 
@@ -151,16 +148,13 @@ def test_nothing_outside_a_checkout_is_read_when_a_link_appears_after_the_check(
             place.symlink_to(tmp_path / "outside" / swapped.removeprefix("src").removeprefix("/"))
         return answer
 
-    monkeypatch.setattr(os.path, "realpath", exchanging)
-    said = reader(memory, "src/notes.md")
-    monkeypatch.undo()
+    with patch.object(os.path, "realpath", exchanging):
+        said = reader(memory, "src/notes.md")
     assert place.is_symlink()
     assert SECRET not in f"{said} {list(memory.store.journal())}"
 
 
-def test_a_memory_file_that_becomes_a_link_is_not_read(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_file_that_becomes_a_link_is_not_read(memory: Memory, tmp_path: Path) -> None:
     folder = new_folder(tmp_path / "memories")
     (folder / "a.md").write_text("One thing.\n")
     scandir = os.scandir
@@ -172,12 +166,8 @@ def test_a_memory_file_that_becomes_a_link_is_not_read(
             (folder / "a.md").symlink_to(tmp_path / "outside" / "notes.md")
         return nullcontext(entries)
 
-    replica = MarkdownFolder(folder, tmp_path / "states")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "scandir", exchanging)
-        done = sync(memory, replica, OWN)
-    replica.close()
-    assert done.came == 0
+    with closing(MarkdownFolder(folder, tmp_path / "states")) as replica, patch.object(os, "scandir", exchanging):
+        assert sync(memory, replica, OWN).came == 0
     assert SECRET not in str(list(memory.store.journal()))
 
 

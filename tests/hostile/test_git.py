@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -25,7 +26,7 @@ from tests.conftest import Time, keep, make_memory, new_folder, ran
 from tests.hostile.texts import NASTY
 from tests.hosts.running import hooked, kept, runner
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
-from tests.rows import each, refused, sampled
+from tests.rows import each, refused, rows, sampled
 
 HOOKS = "post-index-change reference-transaction pre-push post-checkout pre-auto-gc"
 # Settings of .git/config whose value git runs, and what makes plain git run it.
@@ -42,14 +43,10 @@ def program(folder: Path, name: str, log: Path) -> str:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "ran"
-
-
-@pytest.fixture
-def hostile(tmp_path: Path, log: Path) -> Path:
+def hostile(tmp_path: Path) -> Path:
     """Make a repository with two commits, the second with a signature, that lacks an object its remote promises."""
     folder, programs = new_folder(tmp_path / "hostile"), new_folder(tmp_path / "programs")
+    log = tmp_path / "ran"
     git(folder, "init", "-q", "-b", "main")
     git(folder, "remote", "add", "origin", "https://example.org/acme/shop.git")
     (folder / ".holdfast" / "memories").mkdir(parents=True)
@@ -75,34 +72,35 @@ def hostile(tmp_path: Path, log: Path) -> Path:
     return folder
 
 
-def started(log: Path) -> set[str]:
+def started(repository: Path) -> set[str]:
     """Return the programs that ran since the last call."""
+    log = repository.with_name("ran")
     names = set(log.read_text().split()) if log.exists() else set[str]()
     log.unlink(missing_ok=True)
     return names
 
 
 def test_no_command_and_no_hook_runs_a_program_that_a_repository_names(
-    hostile: Path, log: Path, tmp_path: Path, own_home: Path
+    hostile: Path, tmp_path: Path, own_home: Path
 ) -> None:
     store = {"HOLDFAST_HOME": str(tmp_path / "store")}
     run = partial(runner(hostile, own_home), **store)
     about = kept(run, "Payments return a number.", "--anchor", "app.py::pay", "--team")
-    found = {"remember": started(log)}
+    found = {"remember": started(hostile)}
     for command in SETTINGS["commands"]:
         done = run(*command.format(id=about).split())
-        found[command] = started(log) | ({done.stderr} if done.returncode not in (0, 1) else set())
+        found[command] = started(hostile) | ({done.stderr} if done.returncode not in (0, 1) else set())
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):
         hooked(store["HOLDFAST_HOME"], hostile, event, prompt="app.py", tool_name="Edit")
-        found[event] = started(log)
+        found[event] = started(hostile)
     assert {name: names for name, names in found.items() if names} == {}
 
 
-def test_plain_git_runs_them(hostile: Path, log: Path) -> None:
+def test_plain_git_runs_them(hostile: Path) -> None:
     """Without this, the test above could pass because nothing was set up."""
     for setting, command in PROGRAMS.items():
         ran(["git", *command.split()], hostile)
-        assert ("reference-transaction" if setting == "core.hooksPath" else setting) in started(log)
+        assert ("reference-transaction" if setting == "core.hooksPath" else setting) in started(hostile)
 
 
 @pytest.fixture
@@ -194,19 +192,13 @@ def refs(seat: Seat) -> str:
     return git(seat.folder, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
 
 
-NAMES = (
-    "zz\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-    "zz\n\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-    *('ab/"quoted', "ab/ with spaces", "ab/\x1b[2J", "deep/" * 9 + "er", "ab/cd", "-"),
-)
-
-
 def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     record = keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     synced(ada, eve)
     head, before = git(eve.folder, "rev-parse", "HEAD"), refs(ada)
-    for place, path in enumerate(NAMES):
+    paths: list[str] = rows("names_of_notes_that_read_like_commands")
+    for place, path in enumerate(paths):
         pushed(eve, path.format(head=head), erasing())
         keep(ada.memory, f"Something else to tell: {place}.", visibility="team")
         ada.sync()
@@ -217,12 +209,11 @@ def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     bob = seats("bob")
     bob.sync()
     told = {one.body for one in bob.records().values()}
-    assert told >= {f"Something else to tell: {place}." for place in range(len(NAMES))}
+    assert told >= {f"Something else to tell: {place}." for place in range(len(paths))}
 
 
-def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refused(
-    seats: Seats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@patch.object(git_notes, "LARGEST", 5_000_000)
+def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refused(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     synced(ada, eve)
@@ -232,6 +223,5 @@ def test_what_is_no_text_or_no_note_is_left_alone_and_what_is_too_large_is_refus
     assert (len(done.remarks), all(remark.where.isprintable() for remark in done.remarks)) == (3, True)
     pushed(eve, f"{head[:2]}/{head[2:]}", b"", mode="160000")
     ada.sync()
-    monkeypatch.setattr(git_notes, "LARGEST", 5_000_000)
     pushed(eve, f"{head[:2]}/{head[2:]}", b"x" * 6_000_000)
     refused(ReplicaError, ada.sync, says="6,000,000 bytes")

@@ -6,12 +6,12 @@ import os
 import re
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote, quote_from_bytes
 
 import anyio
@@ -35,7 +35,7 @@ from tests.conftest import keep
 from tests.hostile.texts import DEEP, NASTY, texts, tried, values
 from tests.hosts.conftest import environment_of
 from tests.hosts.preloaded import ENTRY
-from tests.hosts.running import Forked, answer, runner
+from tests.hosts.running import Forked, answer, runner, wait_for
 from tests.rows import of_type, rows, sampled
 
 pytestmark = [
@@ -89,12 +89,12 @@ bodies = st.one_of(
 )
 
 
-COMMANDS = {
-    "viewer": ("web", "--no-open"),
-    "mcp": ("mcp", "--http"),
-    "team": ("server", "run", "--rate", "100000", "--burst", "100000"),
+# The command of a server, and what it is asked after everything that was tried.
+KINDS = {
+    "viewer": ("web --no-open", b"/memories"),
+    "mcp": ("mcp --http", b"/nothing"),
+    "team": ("server run --rate 100000 --burst 100000", b"/readyz"),
 }
-PROOF = {"viewer": b"/memories", "mcp": b"/nothing", "team": b"/readyz"}  # asked after everything that was tried
 PATIENCE = 0.25  # seconds; a request that is not whole is not answered
 
 
@@ -102,7 +102,7 @@ class Wire:
     """A running server: what it is sent, and whether it is still well."""
 
     def __init__(self, kind: str, folder: Path) -> None:
-        self.kind = kind
+        self.kind, (command, self._proof) = kind, KINDS[kind]
         self.home = folder / "store"
         self._log = folder / "errors.txt"
         environment = environment_of(folder)
@@ -112,19 +112,14 @@ class Wire:
         made = _key(folder, environment) if kind == "team" else b""
         self._log.touch()
         program = f"import os; os.dup2(os.open({str(self._log)!r}, os.O_WRONLY), 2)\n{ENTRY}"
-        self.process = Forked(("-c", program, *COMMANDS[kind], "--port", "0"), folder, environment, text=False)
-        self.port = self._found()
+        self.process = Forked(("-c", program, *command.split(), "--port", "0"), folder, environment, text=False)
+        self.close = self.process.close
+        wait_for(lambda: "127.0.0.1:" in self.said or self.process.poll() is not None)
+        found = re.search(r"127\.0\.0\.1:(\d+)", self.said)
+        assert found, self.said
+        self.port = int(found[1])
         self.token = made or (self.home / "http-token").read_bytes().strip()
         self.name = f"127.0.0.1:{self.port}".encode()
-
-    def _found(self) -> int:
-        until = time.monotonic() + 300
-        while time.monotonic() < until:
-            if found := re.search(r"127\.0\.0\.1:(\d+)", self.said):
-                return int(found[1])
-            assert self.process.poll() is None, self.said
-            time.sleep(0.05)
-        raise AssertionError("it did not start")
 
     @property
     def said(self) -> str:
@@ -177,13 +172,9 @@ class Wire:
     def must_be_well(self) -> None:
         """It runs, answers the next good request, and told of no bug."""
         assert self.process.poll() is None, self.said
-        answer = self.get(PROOF[self.kind], patience=30)
+        answer = self.get(self._proof, patience=30)
         assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 404")), answer[:300]
         assert "Traceback" not in self.said, self.said[-3000:]
-
-    def close(self) -> None:
-        """Stop it and wait."""
-        self.process.close()
 
 
 def _key(folder: Path, environment: dict[str, str]) -> bytes:
@@ -284,10 +275,8 @@ def test_nothing_is_written_for_who_shows_no_key(
 ) -> None:
     before = journal(wire)
     form = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in fields.items()).encode()
-    for body, media in (
-        (form, b"application/x-www-form-urlencoded"),
-        (json.dumps(fields).encode(), b"application/json"),
-    ):
+    told = {b"application/x-www-form-urlencoded": form, b"application/json": json.dumps(fields).encode()}
+    for media, body in told.items():
         extra = (b"Origin: " + (origin or b"http://" + wire.name), b"Content-Type: " + media)
         answer = wire.send(wire.post(path, body, *extra, key=False), patience=20)
         assert all(400 <= status < 500 for status in statuses(answer)), answer[:300]
@@ -355,9 +344,12 @@ def test_what_is_hidden_behind_a_request_is_none(wire: Wire) -> None:
     assert len(statuses(wire.send(smuggled, patience=3))) == 1  # the line is closed
 
 
-def stored(wire: Wire) -> list[str]:
-    """Keep texts made to be set, or two wordings made to be compared, for minutes."""
-    flags = {"home": str(wire.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
+SLOW = ["".join(piece * times for piece, times in made) for made in rows("texts_made_to_take_minutes")]
+
+
+def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
+    """Texts made to be set, and two wordings made to be compared."""
+    flags = {"home": str(viewer.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
     sevens = " ".join(str(n % 7) for n in range(9_000))
     with open_memory(load_settings(flags=flags)) as memory:
         ids = [keep(memory, old).id for old in ("a b " * 5_000, sevens, SLOW[0])]
@@ -365,21 +357,8 @@ def stored(wire: Wire) -> list[str]:
             revise(memory, about, Revision(body=new))
         waived = Waivers(duplicate=True, transient=True, scope=True)
         made = [write(memory, Draft(body=text), waivers=waived) for text in SLOW]
-        return ids + [one.record.id for one in made if isinstance(one, Written)]
-
-
-SLOW = (
-    "[" * 20_000,
-    "![" * 10_000,
-    "*a_" * 6_000,
-    "> " * 10_000,
-    "|a" * 5_000 + "\n" + "|-" * 5_000,
-    "`" * 9_000 + " `" * 5_000,
-)
-
-
-def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
-    ids, seconds = stored(viewer), viewer.seconds
+        ids += [one.record.id for one in made if isinstance(one, Written)]
+    seconds = viewer.seconds
     assert len(ids) > 3
     for record in ids:
         for part in (b"", b"/history"):
@@ -388,8 +367,8 @@ def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
     assert viewer.seconds - seconds < 15
 
 
-def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loopback, "BODY_SECONDS", 0.05)
+@patch.object(loopback, "BODY_SECONDS", 0.05)
+def test_a_body_that_never_ends_is_not_waited_for() -> None:
     waited = iter(({"type": "http.request", "body": b"abc", "more_body": True},))
 
     async def receive() -> Message:

@@ -29,9 +29,6 @@ from holdfast.hosts.mcp.serving import serving
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.model.errors import HoldfastError, InvalidFile
 from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
-from holdfast.policy.language.comparing import merge
-from holdfast.policy.ranking.hot_set import importance
-from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
@@ -39,7 +36,8 @@ from tests import engines
 from tests.conftest import Time, contents, keep, make_memory, new_file, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
-from tests.rows import WHOLE, each, is_linear, refused, rows, sampled
+from tests.hosts.test_help import commands
+from tests.rows import WHOLE, each, refused, rows, sampled
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (
@@ -140,9 +138,6 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
         assert contents(memory.store) == before
 
 
-ADDRESSES: list[str] = rows("addresses_that_lead_to_no_resource")
-
-
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.whole)], indirect=True)
 def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -> None:
     """Only the exact address of a memory or session returns it; every other is refused as unknown or invalid."""
@@ -154,7 +149,7 @@ def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -
         fixed = [one["uri"] for one in server.offer.resources]
         stems = ("holdfast://record/", "holdfast://session/")
         exact = [stems[0] + name for name in (about, about.lower(), f"%{ord(about[0]):x}{about[1:]}")]
-        other = [one.format(stem, about) for stem in stems for one in ADDRESSES]
+        other = [one.format(stem, about) for stem in stems for one in rows("addresses_that_lead_to_no_resource")]
         other += [stem + quote(text, safe="", errors="replace") for stem in stems for text in NASTY if text != about]
         other += [stem + text for stem in stems for text in NASTY] + [*NASTY]
         asked = [*fixed, *exact, *(uri for uri in other if uri not in exact)]
@@ -252,18 +247,6 @@ def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
     assert sorted(remark.where for remark in arrived.remarks) == ["binary.md", "large.md"]
 
 
-def test_texts_made_to_take_minutes_are_read_at_once() -> None:
-    runs = ("a", "A", "1", "a-", "Aa", "a:", "1,", "eyJ", "a/", "a.", " ", "\n", "=", "(", "never use x if ")
-
-    def read(text: str) -> None:
-        importance(text)
-        merge([("a", text), ("b", text)])
-        masked({"text": text})
-
-    for run in runs:
-        assert is_linear(read, "x" + run * ((90_000 if WHOLE else 30_000) // len(run)) + "x"), run
-
-
 LEAVES_ALONE = set("web watch mcp serve work init server bench hook".split())  # they serve, or change the machine
 DATED = {"--since", "--until", "--before", "--after", "--at", "--on", "--as-of"}
 
@@ -293,14 +276,9 @@ def options_of(command: click.Command) -> Iterator[str]:
 
 
 def commands_of(group: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if not isinstance(group, click.Group):
-        yield path, group
-        return
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command and name not in LEAVES_ALONE:
-            yield from commands_of(command, (*path, name))
+    for inner, command in commands(group, path):
+        if not isinstance(command, click.Group) and not LEAVES_ALONE & {*inner}:
+            yield inner, command
 
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)

@@ -1,8 +1,8 @@
 """Any verbs in any order with any input: only our own errors come out, views follow the journal, what is erased stays gone."""
 
-import itertools
+import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,21 +14,17 @@ from hypothesis import strategies as st
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import OUTCOMES
 from holdfast.model.query import Query
-from holdfast.model.record import RELATIONS, Draft
+from holdfast.model.record import RELATIONS
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import change_trust, demote, hot_set, pin, promote, trust_of, unpin
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
-from holdfast.verbs.records.read import get, history, list_records
-from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.close import close
-from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge
-from holdfast.verbs.sessions.session import find_session, start
-from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, touch
-from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.sessions.scars import VERDICTS
+from holdfast.verbs.sessions.thread import open_threads
 from holdfast.verbs.upkeep.erasing import erase
+from tests.calls import called, functions_in
 from tests.conftest import Time, contents, make_memory
 from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, tried, values
 from tests.rows import sampled
@@ -55,7 +51,19 @@ class Asked:
     @property
     def fields(self) -> dict[str, Any]:
         given = {"severity": "high", "counter_arguments": ["one", "other"]}
-        return self.value if isinstance(self.value, dict) else given
+        return given if self.mapping is None else self.mapping
+
+    @property
+    def mapping(self) -> dict[str, Any] | None:
+        return self.value if isinstance(self.value, dict) else None
+
+    @property
+    def whole(self) -> int:
+        return self.number if isinstance(self.number, int) else 5
+
+    @property
+    def marked(self) -> str:
+        return f"{self.text} {self.mark}"
 
     @property
     def thread(self) -> str:
@@ -63,66 +71,18 @@ class Asked:
         return known[len(self.text) % len(known)] if known and self.about != self.text else self.text
 
 
-Act = Callable[[Asked], object]
-WRITES: dict[str, Callable[[Asked], Draft]] = {
-    "write": lambda a: Draft(body=a.text, kind=a.word),
-    "write with labels": lambda a: Draft(body=a.text, scopes=(a.word,), tags=(a.word,), fields=a.fields, at=a.word),
-    "write with places": lambda a: Draft(body=a.text, anchors=(a.word,), triggers=(a.word,), extra=a.fields),
-    "write elsewhere": lambda a: Draft(body=a.text, kind="scar", title=a.word, fields=a.fields, project=a.word),
-}
-ACTS: dict[str, Act] = {
-    "revise": lambda a: revise(a.memory, a.about, Revision(body=f"{a.text} {a.mark}", title=a.word)),
-    "revise kind": lambda a: revise(a.memory, a.about, Revision(kind=a.word, visibility=a.text, confidence=a.text)),
-    "revise fields": lambda a: revise(a.memory, a.about, Revision(fields=a.fields, tags=(a.text,), scopes=(a.word,))),
-    "verify": lambda a: verify(a.memory, a.about, note=a.text),
-    "verify anchors": lambda a: verify(a.memory, a.about, anchors=(a.text, a.word)),
-    "rename scope": lambda a: rename_scope(a.memory, a.text, a.word),
-    "confirm": lambda a: confirm(a.memory, a.about),
-    "cancel": lambda a: cancel(a.memory, a.about),
-    "retire": lambda a: retire(a.memory, a.about, a.text),
-    "restore": lambda a: restore(a.memory, a.about),
-    "link": lambda a: link(a.memory, a.about, a.word, a.other),
-    "unlink": lambda a: unlink(a.memory, a.about, a.word, a.other),
-    "judge": lambda a: judge(a.memory, [Answer(scar=a.about, decision=a.word, evidence=a.text)]),
-    "use": lambda a: record_use(a.memory, [a.about], a.word, note=a.text),
-    "start": lambda a: start(a.memory, title=a.text, issue=a.word, force=bool(a.number)),
-    "find session": lambda a: find_session(a.memory, a.text),
-    "close": lambda a: close(a.memory, close_type=a.word, payload=a.value if isinstance(a.value, dict) else None),
-    "close with lists": lambda a: close(
-        a.memory, close_type=a.word, payload={"session": a.text, "learnings": a.value, "decisions": [a.value]}
-    ),
-    "open thread": lambda a: open_thread(a.memory, a.text, issues=(a.word,), thread_class=a.word),
-    "touch": lambda a: touch(a.memory, a.thread),
-    "reopen": lambda a: reopen(a.memory, a.thread),
-    "resolve": lambda a: resolve(a.memory, a.thread, a.word),
-    "promote": lambda a: promote(a.memory, a.about),
-    "pin": lambda a: pin(a.memory, a.about),
-    "unpin": lambda a: unpin(a.memory, a.about),
-    "demote": lambda a: demote(a.memory, a.about),
-    "trust": lambda a: change_trust(a.memory, a.about, delta=a.number, raises=bool(a.text), note=a.word),
-    "trust for a reason": lambda a: change_trust(a.memory, a.about, a.word, raises=bool(a.number)),
-    "trust of": lambda a: trust_of(a.memory, a.about),
-    "recall": lambda a: recall(a.memory, Query(text=a.text)),
-    "recall few": lambda a: isinstance(a.number, int) and recall(a.memory, Query(text=a.text, limit=a.number)),
-    "recall short": lambda a: isinstance(a.number, int) and recall(a.memory, Query(text=a.text, budget=a.number)),
-    "get": lambda a: get(a.memory, a.about, at=a.word),
-    "history": lambda a: history(a.memory, a.about),
-}
-NARROWED: tuple[Callable[[Asked], dict[str, Any]], ...] = (
-    lambda a: {"scopes": (a.text,)},
-    lambda a: {"tags": (a.text,), "kinds": (a.word,)},
-    lambda a: {"since": a.text, "until": a.word},
-    lambda a: {"session": a.text, "project": a.text},
-    lambda _: {"everywhere": True},
-)
+def filled(value: Any, asked: Asked) -> Any:
+    """Return the arguments of a row with what is asked in place of its names."""
+    if isinstance(value, dict):
+        return {name: filled(item, asked) for name, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, asked) for item in value]
+    return getattr(asked, value[1:]) if str(value).startswith("$") else value
 
 
-def narrowed(verb: Callable[[Memory, Query], object], more: Callable[[Asked], dict[str, Any]]) -> Act:
-    return lambda a: verb(a.memory, Query(text=a.word, **more(a)))
-
-
-for place, pair in enumerate(itertools.product((recall, list_records), NARROWED)):
-    ACTS[f"query {place}"] = narrowed(*pair)
+# The drafts that are written, and the verbs that are called, with `$` before the names of what they are given.
+WRITES, ACTS = json.loads(Path(__file__).with_name("verbs.json").read_text(encoding="utf-8")).values()
+VERBS = functions_in("holdfast.verbs")
 
 
 @dataclass(kw_only=True)
@@ -147,11 +107,12 @@ class Trial:
                 self.erased[about] = self.marks[about]
             elif name in WRITES:
                 asked.text = f"{asked.text} {mark}"
-                made = write(self.memory, WRITES[name](asked), waivers=WAIVED)
+                made = called(write, (self.memory,), {**filled(WRITES[name], asked), "waivers": WAIVED})
                 if isinstance(made, Written | WrittenPending):
                     self.marks[made.record.id] = mark
             else:
-                ACTS[name](asked)
+                verb, arguments = ACTS[name]
+                called(VERBS[verb], (self.memory,), filled(arguments, asked))
         except HoldfastError as problem:
             assert str(problem)  # noqa: PT017  the refusal is what is tested
 

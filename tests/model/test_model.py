@@ -12,7 +12,6 @@ from holdfast.model.ids import ULID, Clock, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.patterns import lazy
 from holdfast.model.session import apply_event
-from holdfast.model.text import counted
 from tests.policy.scripts import scripts_in
 from tests.rows import refused
 
@@ -82,9 +81,3 @@ def test_a_pattern_is_compiled_at_its_first_use_where_an_invalid_one_fails() -> 
     assert (found.sub("x", "a b"), found.pattern, found.search("1")) == ("x x", r"(?P<word>[a-z]+)", None)
     broken = lazy("(")
     refused(re.error, lambda: broken.search(""))
-
-
-def test_a_noun_gets_its_plural_where_it_is_not_at_the_end() -> None:
-    counts = [(1, "note for agents"), (2, "note for agents"), (2, "memory"), (1_000, "file")]
-    expected = ["1 note for agents", "2 notes for agents", "2 memories", "1,000 files"]
-    assert [counted(number, noun) for number, noun in counts] == expected

@@ -11,13 +11,15 @@ from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.observer_reply import ParsedReply, drafts_of, read_reply
 from holdfast.policy.activity.turns import turns
+from holdfast.policy.language.comparing import merge
 from holdfast.policy.language.documents import pieces, sections
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.mine import mine
 from holdfast.policy.language.noteworthy import signals
 from holdfast.policy.language.reading import SentenceReader, passages
 from holdfast.policy.language.user_statements import stated
-from holdfast.policy.secrets.find import find_secrets
+from holdfast.policy.ranking.hot_set import importance
+from holdfast.policy.secrets.find import find_secrets, masked
 from tests.policy.trails import events_of, observations, session
 from tests.rows import WHOLE, examples, is_linear, sampled
 
@@ -36,11 +38,16 @@ READERS: dict[str, tuple[Callable[[str], object], int, int]] = {
     "read_reply": (lambda text: read_reply(text, CODE), 30_000, 3),
     "own_part": (own_part, 10_000, 3),
     "sections": (lambda text: (sections(f"# A\n\n{text}"), pieces(text)), 30_000, 1),
+    "importance, merge, masked": (lambda text: compared(f"x{text}x"), 30_000, 1),
     "find_secrets": (find_secrets, 25_000, 1),
     "defused": (defused, 24_000, 3),
     "defused behind an opening": (lambda text: [defused(start + text) for start in OPENINGS], 240_000, 1),
     "observations": (lambda text: observations(worked_on(text)), 10_000, 3),
 }
+
+
+def compared(text: str) -> list[object]:
+    return [importance(text), merge([("a", text), ("b", text)]), masked({"text": text})]
 
 
 def worked_on(text: str) -> list[HookEvent]:

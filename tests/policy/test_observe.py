@@ -45,10 +45,7 @@ def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: st
         assert [word for word in wanted["words"] if word.lower() not in draft.title.lower()] == [], draft.title
         assert draft.fields.get("files_modified", []) == wanted["modified"]
         assert draft.fields.get("files_read", []) == wanted.get("read", draft.fields.get("files_read", []))
-        assert (draft.extra.get("commit", ""), draft.extra.get("agent", "")) == (
-            wanted.get("commit", ""),
-            wanted.get("agent", ""),
-        )
+        assert all(draft.extra.get(name, "") == wanted.get(name, "") for name in ("commit", "agent"))
         assert any(wanted.get("error", "") in fact for fact in draft.fields.get("facts", [""]))
         check_fields(KINDS["observation"], draft.fields)
         assert draft.fields["type"] in TYPES

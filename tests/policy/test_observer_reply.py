@@ -1,56 +1,20 @@
 """What an observer is asked, and how its answer is read however it is written."""
 
-from typing import Any
+from pathlib import Path
 
 from holdfast.adapters.observers import load_mode
-from holdfast.model.observer import Question
-from holdfast.policy.activity.observer_reply import (
-    MOST_CHARACTERS,
-    ParsedReply,
-    drafts_of,
-    most_spent,
-    question_of,
-    read_reply,
-    summary_draft,
-)
+from holdfast.policy.activity.observer_reply import MOST_CHARACTERS, ParsedReply, most_spent, question_of, read_reply
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import events_of
-from tests.rows import each, examples
+from tests.rows import each, examples, rows
 from tests.scripts import Step
 
 CODE = load_mode("code", None)
-WHOLE = """<observation turn="1">
-  <type>bugfix</type>
-  <title>Totals of empty carts</title>
-  <subtitle>They divided by zero.</subtitle>
-  <facts><fact>`total` returns 0 for an empty cart</fact><fact>a &lt; b &amp;&amp; c</fact></facts>
-  <narrative>The cart was empty.</narrative>
-  <concepts><concept>gotcha: beware</concept><concept>bugfix</concept></concepts>
-  <files_read><file>src/cart.py</file></files_read>
-  <files_modified><file>src/total.py</file></files_modified>
-</observation>"""
-SEEN = {
-    "type": "bugfix",
-    "title": "Totals of empty carts",
-    "subtitle": "They divided by zero.",
-    "facts": ["`total` returns 0 for an empty cart", "a < b && c"],
-    "narrative": "The cart was empty.",
-    "concepts": ["gotcha"],
-    "files_read": ["src/cart.py"],
-    "files_modified": ["src/total.py"],
-    "turn": 1,
-}
-
-
-def question(with_summary: bool = False, **trail: Any) -> Question:
-    return question_of(turns(events_of(**trail)), CODE, with_summary=with_summary)
-
-
+WHOLE = (Path(__file__).parents[1] / "data" / "observation.xml").read_text(encoding="utf-8").strip()
 STEPS: dict[str, Step] = {
-    "question": lambda _, given: question(**given),
-    "drafts": lambda _, given: drafts_of(given["of"], turns(events_of(given["trail"])), "anthropic m"),
-    "summary": lambda _, given: summary_draft(given["of"], events_of(given["trail"]), "x"),
+    "events": lambda _, given: events_of(given["of"]),
+    "turns": lambda _, given: turns(events_of(given["of"])),
     "count": lambda _, given: [given["in"].count(text) for text in given["of"]],
 }
 globals().update(scripts_in(__file__, {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.policy", **STEPS))
@@ -68,7 +32,7 @@ globals().update(scripts_in(__file__, {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.
     ],
 )  # fmt: skip
 def test_an_answer_is_read_whatever_stands_around_it(text: str) -> None:
-    assert read_reply(text, CODE) == ParsedReply(observations=(SEEN,))
+    assert read_reply(text, CODE) == ParsedReply(observations=(rows("what_observation_xml_says"),))
 
 
 @examples

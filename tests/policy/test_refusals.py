@@ -5,20 +5,10 @@ from typing import get_args
 from holdfast.model.record import Record
 from holdfast.policy.admission import admit
 from holdfast.policy.admission.admit import Refused, Remedies, Similar, explain, explain_pending
-from tests.rows import each, missing
+from tests.rows import each, missing, rows
 
 OLD = Similar(record=Record(id="01X", title="Deploys run on {Fridays}.", reason="they moved."), similarity=0.9)
-HOST: Remedies = {
-    "revise": "edit {id}",
-    "restore": "undo {id}",
-    "force": "--force",
-    "transient": "--transient",
-    "add_scope": "--scope {scope}",
-    "any_scope": "--any-scope",
-    "redact": "--redact",
-    "approve": "yes {id}",
-    "reject": "no {id}",
-}
+HOST: Remedies = rows("remedies_of_a_host")
 # A refusal, its code, what its reason names, and the ways out of a host that has every one.
 CASES: list[tuple[Refused, str, tuple[str, ...], tuple[str, ...]]] = [
     (admit.Duplicate(matches=(OLD,)), "duplicate", (OLD.record.title, "(01X)"), ("edit 01X", "--force")),

@@ -117,9 +117,7 @@ def test_secrets_are_found_whole_however_they_are_wrapped_or_split() -> None:
     assert (found >= LEAST_RECALL * planted, false <= MOST_FALSE * alike) == (True, True)
 
 
-@each(
-    "before", ["", "m", "_", "=", "x", "\x1b[32m", "\x1b[K", "\\u001b[32m", "\\x1b[0;1m", "\\033[m", "\u200b", "token"]
-)
+@examples
 def test_nothing_that_stands_before_a_prefix_hides_it(before: str) -> None:
     for token in (TOKEN, "glpat-" + "a1B2" * 5, "sk-ant-api03-" + "a1B2-" * 18, "hf_" + "0a" * 6 + "_" + "aB3-" * 11):
         clean = mask_secrets(f"see {before}{token} there")

@@ -1,10 +1,11 @@
 """Scripts of people who share a replica (`tests/scripts.py`): `ada revise …` is what Ada does, `! ada revise …` must be refused.
 
 What a person can do is a method of their seat, their replica or their store, or a verb (`tests/calls.py`). `kind` says which
-replica: notes, repository, folder, or `checkout`, where the files lie in a real repository.
+replica: notes, repository, folder, or `checkout`, where the files lie in a real repository. After a step with `sync="ada bob"`
+these two sync, one after the other.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -27,9 +28,15 @@ class Script(scripts.Script):
         if sign == "@":
             return super().answer(sign, word, given)
         act, _, rest = given.strip().partition(" ")
-        seat, act, arguments = self.seat(word), self.filled(act), dict[str, Any]()
+        arguments = dict[str, Any]()
         for name, _, value in self.parts(rest):
             arguments |= {name: value} if name else value
+        after = arguments.pop("sync", "").split()
+        found = self.done(self.seat(word), sign, self.filled(act), arguments)
+        self.sync(after)
+        return found
+
+    def done(self, seat: Seat, sign: str, act: str, arguments: dict[str, Any]) -> Any:
         for owner in (seat, seat.replica, seat.memory.store):
             if hasattr(owner, act) and act != "keep":
                 found = getattr(owner, act)
@@ -42,16 +49,24 @@ class Script(scripts.Script):
             self.seated[name] = self.seats(name)
         return self.seated[name]
 
+    def sync(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.seat(name).sync()
+
     def make_strangers(self) -> None:
         """Let two people have names in git, and no one accepted."""
         for name in ("ada", "bob"):
             self.seat(name).introduce(name, f"{name}@example.org")
             self.seat(name).configure(quarantine="show")
 
+    def check_same(self, first: str, *others: str) -> None:
+        """Compare what people's records say."""
+        assert [name for name in others if self.seat(name).story() != self.seat(first).story()] == []
+
     steps: ClassVar = {
         **scripts.STEPS,
-        "strangers": lambda script, _given: script.make_strangers(),
-        "sync": lambda script, given: [script.seat(name).sync() for name in given["who"].split()],
+        "same": lambda script, given: script.check_same(*given["who"].split()),
+        "sync": lambda script, given: script.sync(given["who"].split()),
         "move": lambda script, given: (script.folder / given["from"]).rename(script.folder / given["to"]),
         "git": lambda script, given: git(script.folder / given["in"], *given["do"].split()),
     }
@@ -67,6 +82,9 @@ def scripts_in(module: str, kind: str = "") -> dict[str, Callable[..., None]]:
         seats = around.__enter__()
         request.addfinalizer(lambda: around.__exit__(None, None, None))
         own = (lambda name: in_checkout(seats(name), folder / "repo")) if chosen == "checkout" else seats
-        return Script(folder, known | {"tmp": str(folder)}, seats=own)
+        script = Script(folder, known | {"tmp": str(folder)}, seats=own)
+        if known.get("strangers") and chosen == "notes":
+            script.make_strangers()
+        return script
 
     return scripts.scripts_in(module, start)

@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,10 +17,11 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor
 from holdfast.model.record import Record, record_to_json
+from holdfast.model.replica import parts_of
 from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, keep, make_memory, new_file, recorded
+from tests.conftest import Time, keep, make_memory, new_file, ran, recorded
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
@@ -30,13 +30,7 @@ WHO |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT
 
 def git(folder: Path, *command: str, given: str | None = None) -> str:
     """Run git and give what it prints."""
-    told = given.encode() if given is not None else None
-    whole = ["git", "-C", str(folder), *command]
-    return (
-        subprocess.run(whole, check=True, capture_output=True, input=told, env={**os.environ, **WHO})
-        .stdout.decode()
-        .strip()
-    )
+    return ran(["git", *command], folder, check=True, input=given, env={**os.environ, **WHO}).stdout.strip()
 
 
 def commit(folder: Path, name: str = "a.txt", content: str = "") -> str:
@@ -99,8 +93,13 @@ class Seat:
     def record(self, of: str) -> Record:
         return self.records()[of]
 
+    def parts(self, of: str) -> dict[str, Any]:
+        """Give the parts of a record that a file may contain."""
+        return dict(parts_of(self.record(of)))
+
     def git(self, do: str) -> str:
-        return git(self.folder, *shlex.split(do))
+        """Run git, once for each part between "&&", and give what it prints at last."""
+        return [git(self.folder, *shlex.split(part)) for part in do.split(" && ")][-1]
 
     def commit(self, file: str) -> str:
         return commit(self.folder, file)
@@ -115,8 +114,8 @@ class Seat:
     def text(self, file: str = "") -> str:
         return self.file(file).read_text()
 
-    def put(self, file: str, text: str) -> None:
-        new_file(self.folder / file, text)
+    def put(self, text: str, file: str = "") -> None:
+        new_file(self.file(file), text)
 
     def edit(self, change: dict[str, str], file: str = "") -> None:
         """Replace parts of a file, all of which it must have."""
@@ -229,15 +228,13 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
     actor = Actor(kind="user", name=name, session=f"{name}-1")
     # People who know each other: `test_quarantine.py` is about those who do not.
     memory = make_memory(here, time, actor=actor, config={"quarantine": "off"})
-    states = here / "store" / "replicas"
+    states, shared, clone = here / "store" / "replicas", folder / "memories", here / "clone"
+    if kind == "folder":
+        return Seat(memory, MarkdownFolder(shared, states), OWN, shared, time)
+    memory = memory.acting_on(f"example.org/{name}/shop")
+    sharing = with_team(memory.project)
     if bare:
-        clone = here / "clone"
         git(folder, "clone", "-q", str(bare), str(clone))
-        memory = memory.acting_on(f"example.org/{name}/shop")
-        return Seat(memory, GitNotes(clone, states), with_team(memory.project), clone, time, remote="origin")
-    shared = folder / "memories"
-    if kind != "folder":
-        memory = memory.acting_on(f"example.org/{name}/shop")
-    sharing = OWN if kind == "folder" else with_team(memory.project)
-    implied: dict[str, Any] = {} if kind == "folder" else {"name": "repository", "implied": sharing.implied}
-    return Seat(memory, MarkdownFolder(shared, states, **implied), sharing, shared, time)
+        return Seat(memory, GitNotes(clone, states), sharing, clone, time, remote="origin")
+    replica = MarkdownFolder(shared, states, name="repository", implied=sharing.implied)
+    return Seat(memory, replica, sharing, shared, time)

@@ -1,5 +1,6 @@
 """Markdown files: what people do to them by hand, and what must never happen to a person's text."""
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -12,46 +13,27 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import keep, new_file
 from tests.replicas.scripts import scripts_in
 from tests.replicas.seats import Seat
-from tests.rows import WHOLE, each
+from tests.rows import WHOLE, examples
 
 KIND = "folder"
 globals().update(scripts_in(__file__, KIND))
 
 
 def test_a_file_reads_like_one(ada: Seat) -> None:
-    record = keep(
-        ada.memory, "Always run `make check`.\n\n- it is quick\n- it is right", kind="learning", tags=("ci", "make")
-    )
+    body = "Always run `make check`.\n\n- it is quick\n- it is right"
+    record = keep(ada.memory, body, kind="learning", tags=("ci", "make"))
     ada.sync()
     assert ada.file().name == f"2026-09-21-always-run-make-check-{record.id[-6:].lower()}.md"
-    assert ada.file().read_text() == (
-        f"---\nid: {record.id}\nkind: learning\ntitle: Always run `make check`.\ntags:\n- ci\n- make\n"
-        "project: example.org/acme/shop\nvisibility: private\nconfidence: medium\nsource: explicit\n"
-        "by:\n  kind: user\n  name: ada\ncreated_at: '2026-09-21T14:13:20.000Z'\n---\n\n"
-        "Always run `make check`.\n\n- it is quick\n- it is right\n"
-    )
+    expected = (Path(__file__).parents[1] / "data" / "record_file.md").read_text(encoding="utf-8")
+    assert ada.file().read_text() == expected.replace("{id}", record.id)
     assert ada.file().stat().st_mode & 0o777 == 0o600
     assert ada.folder.stat().st_mode & 0o777 == 0o700
 
 
-@each(
-    "content,why",
-    [
-        ("---\nid: [unclosed\n---\ntext\n", "not YAML"),
-        ("---\nid: 01ABC\n---\ntext\n", "not an id"),
-        ("---\ntags: a\nkind: sonnet\n---\ntext\n", "kind"),
-        ("---\nno end of it\n", "no end"),
-        ("---\n- a\n- list\n---\ntext\n", "not a mapping"),
-        ("---\nfields: text\n---\ntext\n", "must be a mapping"),
-        ("", "empty"),
-        ("The key is npm_" + "aB1" * 12, "secret"),
-        ("\udcff\udcfe broken", "UTF-8"),
-        ("x" * 400_001, "larger than"),
-    ],
-)
-def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, content: str, why: str) -> None:
+@examples
+def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, content: str, times: int, why: str) -> None:
     odd = new_file(ada.folder / "odd.md", "")
-    odd.write_text(content, errors="surrogateescape")
+    odd.write_text(content * times, errors="surrogateescape")
     before = odd.read_bytes()
     for _ in range(2):
         done = ada.sync()

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -31,19 +32,17 @@ def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
     mine = keep(ada.memory, "What ada says.", visibility="team")
     theirs = keep(bob.memory, "What bob says.", visibility="team")
 
-    class Slow:
-        """Bob is faster between ada's fetch and her push, twice."""
+    more, push = [f"One more thing of bob's, number {number}." for number in range(2)], ada.replica.push
 
-        left = 2
+    def slow(*given: Any, **options: Any) -> Any:
+        """Let Bob be faster between ada's fetch and her push, twice."""
+        if more:
+            keep(bob.memory, more.pop(), visibility="team")
+            bob.sync()
+        return push(*given, **options)
 
-        def __getattr__(self, name: str) -> Any:
-            if name == "push" and self.left:
-                self.left -= 1
-                keep(bob.memory, f"One more thing of bob's, number {self.left}.", visibility="team")
-                bob.sync()
-            return getattr(ada.replica, name)
-
-    done = sync_afar(ada.memory, Slow(), ada.sharing, "origin")
+    with patch.object(ada.replica, "push", slow):
+        done = ada.sync()
     assert (done.offline, done.pushed) == ("", 1)
     bob.sync()
     assert {mine.id, theirs.id} <= set(ada.records()) == set(bob.records())
@@ -134,14 +133,10 @@ def test_a_store_that_was_lost_is_filled_again(ada: Seat, tmp_path: Path) -> Non
         assert memory.store.folded(record.id) is not None
 
 
-def test_from_inside_a_hook_of_git_the_right_repository_is_used(
-    ada: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_inside_a_hook_of_git_the_right_repository_is_used(ada: Seat, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git(tmp_path, "init", "-q", str(other))
-    with monkeypatch.context() as hook:
-        hook.setenv("GIT_DIR", str(other / ".git"))
-        hook.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    with patch.dict(os.environ, GIT_DIR=str(other / ".git"), GIT_INDEX_FILE=str(other / ".git" / "index")):
         keep(ada.memory, "Told from a hook.", visibility="team")
         ada.sync()
     assert (len(ada.note()), git(other, "for-each-ref", BASE)) == (1, "")

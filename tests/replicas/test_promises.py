@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ids import Clock
-from holdfast.model.replica import parts_of
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange import sync
 from holdfast.verbs.exchange.incoming import passed
@@ -31,30 +30,6 @@ from tests.rows import WHOLE
 globals().update(scripts_in(__file__))
 
 SECRET = "npm_" + "aB1" * 12
-SCAR = {"severity": "high", "counter_arguments": ["it is slow", "it is rare"]}
-
-
-def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
-    record = keep(
-        ada.memory,
-        "Never push before `make check`.\n\nIt broke main\ttwice: “naïve” — \u2028 日本語.\n\n---\n\n- one\n- two",
-        title="Check before pushing: yes",
-        kind="scar",
-        fields=SCAR,
-        scopes=("tools", "projects:shop"),
-        tags=("ci", "2026-01-01", "yes"),
-        anchors=("src/a.py",),
-        triggers=("git push",),
-        visibility="team",
-        confidence="high",
-        extra={"ticket": {"key": "A-1", "points": 3}},
-    )
-    verify(ada.memory, record.id)
-    synced(ada, bob)
-    theirs, ours = bob.records()[record.id], ada.records()[record.id]
-    assert parts_of(theirs) == parts_of(ours)
-    assert theirs.by.name == "ada"
-    assert theirs.verified_at == ours.verified_at != ""
 
 
 def test_what_is_written_while_a_sync_runs_is_told_by_the_next(

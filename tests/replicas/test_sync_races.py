@@ -1,7 +1,6 @@
 """Two terminals of one machine and a second machine sync at the same moment, again and again: nothing is lost or doubled."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,12 +45,7 @@ def _seat(folder: Path, name: str, bare: Path, replica: str) -> Run:
     git(folder, "clone", "-q", str(bare), str(clone))
     git(clone, "config", "user.name", name)
     git(clone, "config", "user.email", f"{name}@example.org")
-    plain = runner(clone, folder / f"home of {name}")
     own = {"HOLDFAST_QUARANTINE": "off", "HOLDFAST_PROJECT": "example.org/acme/shop", "HOLDFAST_STARTERS": "false"}
-    own["HOLDFAST_HOME"] = str(folder / f"store of {name}")
-
-    def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return plain(*words, **own, **more)
-
+    run = runner(clone, folder / f"home of {name}", HOLDFAST_HOME=str(folder / f"store of {name}"), **own)
     assert run("replica", "on", replica).returncode == 0
     return run

@@ -5,19 +5,26 @@ Every line of a role's log is one JSON object: `ack` (an event the store acknowl
 `typed` (an error that is ours, by its code), `bad` (anything else: a finding).
 """
 
+import ctypes
 import json
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from holdfast.compose import open_memory
 from holdfast.hosts.hooks import client
@@ -31,7 +38,6 @@ from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revis
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
 from tests.engines import release
-from tests.soak import viewer
 
 WORDS = "plum deploy cache retry token ledger schema index branch lock mirror quota spool brief anchor thread".split()
 CALM = 0.05  # seconds between two things an agent does
@@ -171,7 +177,7 @@ def hooks(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
 COMMANDS = ("remember", "recall deploy", "status", "doctor", "store backup --keep 2", "store maintain", "work")
 
 
-def command_line(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
+def cli(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
     """Run commands as a person does."""
     while True:
         body, (command, *rest) = _text(chance), chance.choice(COMMANDS).split()
@@ -182,7 +188,7 @@ def command_line(log: Log, chance: random.Random, _guise: str) -> Iterator[None]
         time.sleep(10 * CALM)
 
 
-def syncing(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+def sync(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
     """Bring the replicas together, again and again; at the other machine, write for the team as well."""
     while True:
         done = _holdfast(log, ["remember", "--json", "--team", _text(chance)]) if guise == "afar" else None
@@ -213,11 +219,6 @@ def reader(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
         yield
 
 
-def viewing(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
-    """Look at everything in a browser."""
-    return viewer.viewer(log.say, chance, guise, anonymous)
-
-
 def _holdfast(log: Log, command: list[str]) -> "subprocess.CompletedProcess[str] | None":
     done = subprocess.run([sys.executable, "-m", "holdfast", *command], capture_output=True, text=True, check=False)
     if done.returncode == -9:
@@ -231,16 +232,94 @@ def _holdfast(log: Log, command: list[str]) -> "subprocess.CompletedProcess[str]
     return done
 
 
-ROLES: dict[str, Callable[[Log, random.Random, str], Iterator[None]]] = {
-    "agent": agent,
-    "served": served,
-    "hooks": hooks,
-    "cli": command_line,
-    "sync": syncing,
-    "older": older,
-    "reader": reader,
-    "viewer": viewing,
-}
+PAGES = """/ /memories /memories?q=deploy+cache+retry /sessions /threads /scars /graph /review /insights/plots /projects
+    /api/stream?limit=50 /api/recall?q=ledger+quota /api/health /api/search?query=lock+mirror""".split()
+LISTED = "/api/records?limit=50"
+PATIENCE = 120  # seconds: it may be stopped for a while on a busy machine
+BUG, BUSY = 500, 503  # when busy, the store said why, in words of ours
+_END_WITH_PARENT = 1
+
+
+def viewer(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+    """Serve, turn pages, judge and follow; a `steady` one is never killed and tells how large it is."""
+    command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=_end_with_parent) as server:  # noqa: PLW1509  nothing else runs yet
+        try:
+            assert server.stderr
+            found = re.search(r"127\.0\.0\.1:(\d+)/", server.stderr.readline())
+            if found is None:
+                return  # it was killed, or the store refused it: its terminal says which
+            token = (Path(os.environ["HOLDFAST_HOME"]) / "http-token").read_text().strip()
+            headers = {"authorization": f"Bearer {token}", "connection": "close"}
+            browser = httpx2.Client(base_url=f"http://127.0.0.1:{found[1]}", headers=headers, timeout=PATIENCE)
+            for watch in (lambda: _terminal(log, server), lambda: _follow(log, browser)):
+                threading.Thread(target=watch, daemon=True).start()
+            while _turn(log, chance, browser, server):
+                if guise == "steady":
+                    log.say(viewer=anonymous(server.pid), at=time.time())
+                yield
+                time.sleep(0.3 * chance.random())
+        finally:
+            server.terminate()
+
+
+def _end_with_parent() -> None:
+    """Let a viewer end with who started it, as it does with its terminal."""
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
+
+
+def _turn(log: Log, chance: random.Random, browser: httpx2.Client, server: "subprocess.Popen[str]") -> bool:
+    """Ask for one page, now and then say that something still holds; tell whether it is still there."""
+    path = chance.choice(PAGES) if chance.random() < 0.7 else LISTED
+    try:
+        answer = _noted(log, path, browser.get(path))
+        if answer.status_code == 200 and path == LISTED and (records := answer.json()["records"]):
+            note = f"seen {chance.getrandbits(64):016x}"
+            path = f"/api/records/{chance.choice(records)['id']}/verify"
+            if _noted(log, path, browser.post(path, json={"note": note})).status_code == 200:
+                log.say(judged=note)
+    except httpx2.HTTPError as problem:
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=5)
+            return False
+        log.say(bad=f"{path} got no answer: {problem!r}", role="viewer")
+    return True
+
+
+def _noted(log: Log, path: str, answer: httpx2.Response) -> httpx2.Response:
+    if answer.status_code == BUSY:
+        log.say(typed=answer.json()["error"] if answer.text.startswith("{") else "store", page=path)
+    elif answer.status_code >= BUG:
+        log.say(bad=f"{path} was answered with {answer.status_code}: {answer.text[:500]}", role="viewer")
+    else:
+        log.say(page=path)
+    return answer
+
+
+def _terminal(log: Log, server: "subprocess.Popen[str]") -> None:
+    assert server.stderr
+    said = server.stderr.read()
+    if "Traceback" in said:
+        log.say(bad=said[-3000:], role="viewer")
+
+
+def _follow(log: Log, browser: httpx2.Client) -> None:
+    """Read the live stream until it is cut off; nothing may come twice."""
+    seen: Counter[str] = Counter()
+    # It may be killed in the middle of a line or between two.
+    with suppress(httpx2.HTTPError, ValueError), browser.stream("GET", "/stream") as answer:
+        for line in answer.iter_lines():
+            if not line.startswith("data: "):
+                continue
+            items = json.loads(line[6:])["items"]
+            seen.update(f"{item['verb']} {item['text'][:16]}" for item in items if item["what"] in ("record", "prompt"))
+            log.say(streamed=len(items))
+            if again := [key for key, times in seen.items() if times > 1]:
+                log.say(bad=f"the stream told {again[:3]} twice", role="viewer")
+                return
+
+
+ROLES = {role.__name__: role for role in (agent, served, hooks, cli, sync, older, reader, viewer)}
 
 if __name__ == "__main__":
     main()

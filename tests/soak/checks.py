@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
-from tests.conftest import contents
+from tests.conftest import contents, ran
 from tests.engines import release
 from tests.hosts.running import processes
 
@@ -54,7 +53,8 @@ def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> It
         yield _doubles(store, lines)
         yield _replay(store)
         yield _converged(store, other)
-        prompts, verdicts = (_texts(store, sql) for sql in (_PROMPTS, _VERDICTS))
+        prompts = _texts(store, "select json_extract(doc, '$.text') from trail where event = 'UserPromptSubmit'")
+        verdicts = _texts(store, "select json_extract(data, '$.note') from events where verb = 'verified'")
         yield _once(prompts, lines, "heard", "what hooks took is in the trail once")
         yield _once(verdicts, lines, "judged", "what the viewer took is kept once")
         yield _caps(store, home)
@@ -72,16 +72,13 @@ def _nobody_left(marker: str) -> Finding:
 
 
 def _locks(home: Path) -> Finding:
-    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with closing(SQLite(home / "holdfast.db")) as db, db.transaction():
-            pass
-    except OSError:
-        return Finding("no lock left", False, "the worker's lock is held")
-    finally:
-        os.close(handle)
-    return Finding("no lock left", True, "worker's and write lock are free")
+    with (home / LOCK).open("a") as handle, closing(SQLite(home / "holdfast.db")) as db:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return Finding("no lock left", False, "the worker's lock is held")
+        with db.transaction():
+            return Finding("no lock left", True, "worker's and write lock are free")
 
 
 def _sound(store: Store) -> Finding:
@@ -96,18 +93,15 @@ def _kept(store: Store, lines: list[dict[str, Any]], word: str, name: str) -> Fi
     return Finding(name, bool(acks) and not lost, f"{len(acks)} acknowledged, {len(lost)} lost")
 
 
-_RECORDED = "select json_extract(data, '$.body') from events where verb = 'recorded'"
-_PROMPTS = "select json_extract(doc, '$.text') from trail where event = 'UserPromptSubmit'"
-_VERDICTS = "select json_extract(data, '$.note') from events where verb = 'verified'"
-
-
 def _texts(store: Store, sql: str) -> list[str]:
     return [str(row[0] or "") for row in store.db.query(sql)]
 
 
 def _doubles(store: Store, lines: list[dict[str, Any]]) -> Finding:
     twice = store.db.query("select about from events where verb = 'recorded' group by about having count(*) > 1")
-    bodies = [body[:16] for body in _texts(store, _RECORDED)]
+    bodies = [
+        body[:16] for body in _texts(store, "select json_extract(data, '$.body') from events where verb = 'recorded'")
+    ]
     ours = {line["body"][:16] for line in lines if "body" in line}
     again = len([body for body in bodies if body in ours]) - len(ours & set(bodies))
     return Finding("no duplicate", not twice and not again, f"{len(bodies)} recorded, {len(twice) + again} twice")
@@ -177,12 +171,8 @@ def _newer(home: Path) -> Finding:
     environment = {**os.environ, "HOLDFAST_HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": PROJECT}
     with closing(SQLite(home / "holdfast.db")) as db:
         before = int(db.query("select count(*) from events")[0][0])
-    newer, ours = (
-        subprocess.run(
-            [sys.executable, *start, "status", "--json"], env=environment, capture_output=True, text=True, check=False
-        )
-        for start in (("-c", release(1)), ("-m", "holdfast"))
-    )
+    starts = (("-c", release(1)), ("-m", "holdfast"))
+    newer, ours = (ran([sys.executable, *start, "status", "--json"], env=environment) for start in starts)
     events = json.loads(newer.stdout)["events"] if newer.returncode == 0 else newer.stderr[-300:]
     return Finding(
         "a newer release takes over whole",

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.conftest import ran
 from tests.hosts.running import processes
 from tests.replicas.seats import git, remote_with_commit
 from tests.soak.checks import PROJECT, Finding, check
@@ -57,10 +58,7 @@ class Soak:
     players: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.home, self.far = (
-            self.folder / "store",
-            self.folder / "far",
-        )  # the store everybody shares, another machine's
+        self.home, self.far = self.folder / "store", self.folder / "far"  # another machine's
         self.stop = self.folder / "stop"  # the file whose presence ends the play
 
     def environment(self, *, far: bool = False) -> dict[str, str]:
@@ -71,14 +69,8 @@ class Soak:
 
     def holdfast(self, *command: str, far: bool = False) -> "subprocess.CompletedProcess[str]":
         """Run a command between the acts."""
-        return subprocess.run(
-            [sys.executable, "-m", "holdfast", *command],
-            cwd=self.folder / ("there" if far else "here"),
-            env=self.environment(far=far),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        program, folder = [sys.executable, "-m", "holdfast", *command], self.folder / ("there" if far else "here")
+        return ran(program, folder, check=True, env=self.environment(far=far))
 
 
 def soak(seconds: float, seed: int = 1) -> tuple[Counter[str], list[Finding]]:
@@ -172,8 +164,7 @@ def _poor() -> None:
 @cache
 def _may_mount() -> bool:
     """Tell whether this system lets a process have mounts of its own."""
-    tried = ["unshare", "-rm", "true"]
-    return bool(shutil.which("unshare")) and subprocess.run(tried, capture_output=True, check=False).returncode == 0
+    return bool(shutil.which("unshare")) and ran(["unshare", "-rm", "true"]).returncode == 0
 
 
 def _victim(play: Soak) -> int | None:

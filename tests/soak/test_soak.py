@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hosts.preloaded import ENTRY
 from tests.hosts.running import Forked
 from tests.rows import WHOLE
 from tests.soak.run import SETTINGS, report, soak
@@ -27,12 +28,6 @@ def test_everything_at_once_while_things_go_wrong(capsys: pytest.CaptureFixture[
     assert done["full disk (files limited to 400 kB) said"] > 0
 
 
-WORKER = """
-import sys
-from holdfast.hosts.cli.entry import main
-sys.argv = ["holdfast", "work"]
-main()
-"""
 WRITER = """
 import random, sys, time
 from pathlib import Path
@@ -76,8 +71,8 @@ def test_no_worker_fails_while_others_write_revise_and_erase(tmp_path: Path) -> 
         return process.wait()
 
     writers = [start(WRITER, str(number), str(stop), str(WRITES)) for number in range(WRITERS)]
-    workers, until = [code(start(WORKER))], time.monotonic() + WORKING
+    workers, until = [code(start(ENTRY, "work"))], time.monotonic() + WORKING
     while time.monotonic() < until:
-        workers.append(code(start(WORKER)))
+        workers.append(code(start(ENTRY, "work")))
     stop.touch()
     assert {*workers, *map(code, writers)} == {0}, errors.read_text()[-4_000:]
