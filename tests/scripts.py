@@ -261,10 +261,8 @@ def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
     head, *lines = _lines(text, named)
-    name, _, promise = head.partition("] ")
-    name = name.removesuffix("]")
-    rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
-    is_one = False
+    name = head.partition("]")[0]
+    rows, marks, steps, is_one = [dict[str, Any]()], list[pytest.MarkDecorator](), list[str](), False
     for line in lines:
         word, _, rest = line.partition(" ")
         if word in ("@each", "@sampled"):

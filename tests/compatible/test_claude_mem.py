@@ -22,7 +22,6 @@ from tests.hosts.running import Terminal, wait_for
 globals().update(scripts_in(__file__))
 
 
-@pytest.mark.promise("import in a terminal asks for the project of each name it does not know")
 def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
     database = tmp_path / "claude-mem.db"
     with sqlite3.connect(database) as db:
@@ -34,10 +33,9 @@ def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
     assert row["project"] == "github.com/me/foo"
 
 
-@pytest.mark.promise("round trip: claude-mem 13.25.3 writes, Holdfast imports and exports, claude-mem answers the same")
 @pytest.mark.xdist_group("claude-mem itself")
 def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
-    """Its hooks and its worker write; what its observer asks a model is answered by the text of a file."""
+    """claude-mem 13.25.3 writes, Holdfast imports and exports. Its hooks and its worker write; what its observer asks a model is answered by the text of a file."""
     observed, summed, saved, questions = Path(__file__).with_name("claude_mem_replies.txt").read_text().split("\n\n")
     with stub_server() as model:
         with _worker(place, tmp_path / "before", model.url) as (hook, ask):

@@ -8,6 +8,7 @@ from typing import Any
 
 Json = dict[str, Any]
 SSE = tuple[str, Any]  # the name of an event (or none) and its data
+BEGAN = 1_790_000_000  # when the model says it was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,6 @@ class Dialect:
     ends: tuple[str, ...]  # of the path of a request
     read: Callable[[Json], Asked]
     answer: Callable[[Json, Say | Call, Json], tuple[Json, list[SSE]]]
-    streams: Callable[[str, Json], bool]
 
 
 def of_path(path: str) -> Dialect | None:
@@ -58,10 +58,6 @@ def _read_tokens(step: Say | Call) -> int:
 
 def _id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex[:24]}"
-
-
-def _wants_stream(_: str, body: Json) -> bool:
-    return bool(body.get("stream"))
 
 
 # How Anthropic's models are asked: Messages.
@@ -93,16 +89,9 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
         block = {"type": "tool_use", "id": _id("toolu"), "name": step.tool, "input": step.given}
         begun, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(step.given)}
     why = "end_turn" if isinstance(step, Say) else "tool_use"
-    whole = {
-        "id": _id("msg"),
-        "type": "message",
-        "role": "assistant",
-        "model": body.get("model", "scripted"),
-        "content": [block],
-        "stop_reason": why,
-        "stop_sequence": None,
-        "usage": {"input_tokens": _read_tokens(step), "output_tokens": 10},
-    }
+    head = {"id": _id("msg"), "type": "message", "role": "assistant", "model": body.get("model", "scripted")}
+    usage = {"input_tokens": _read_tokens(step), "output_tokens": 10}
+    whole = {**head, "content": [block], "stop_reason": why, "stop_sequence": None, "usage": usage}
     events: list[Json] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": begun},
@@ -144,21 +133,11 @@ def _named(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
 
 def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, list[SSE]]:
     item = _item(step, tool)
-    whole = {
-        "id": _id("resp"),
-        "object": "response",
-        "created_at": 1_790_000_000,
-        "model": body.get("model", "scripted"),
-        "status": "completed",
-        "output": [item],
-        "usage": {
-            "input_tokens": _read_tokens(step),
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 10,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": _read_tokens(step) + 10,
-        },
-    }
+    read = _read_tokens(step)
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    usage = {"input_tokens": read, "output_tokens": 10, "total_tokens": read + 10, **details}
+    head = {"id": _id("resp"), "object": "response", "created_at": BEGAN, "model": body.get("model", "scripted")}
+    whole = {**head, "status": "completed", "output": [item], "usage": usage}
     events: list[Json] = [
         {"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
@@ -197,7 +176,7 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         function = {"name": step.tool, "arguments": json.dumps(step.given)}
         said["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": function}]
     why = "stop" if isinstance(step, Say) else "tool_calls"
-    head = {"id": _id("chat"), "created": 1_790_000_000, "model": body.get("model", "scripted")}
+    head = {"id": _id("chat"), "created": BEGAN, "model": body.get("model", "scripted")}
     read = _read_tokens(step)
     usage = {"prompt_tokens": read, "completion_tokens": 10, "total_tokens": read + 10}
     piece = {**head, "object": "chat.completion.chunk"}
@@ -244,13 +223,8 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
 
 
 DIALECTS = (
-    Dialect(ends=("/v1/messages",), read=_read_messages, answer=_answer_messages, streams=_wants_stream),
-    Dialect(ends=("/responses",), read=_read_responses, answer=_answer_responses, streams=_wants_stream),
-    Dialect(ends=("/chat/completions",), read=_read_chat, answer=_answer_chat, streams=_wants_stream),
-    Dialect(
-        ends=(":generateContent", ":streamGenerateContent"),
-        read=_read_gemini,
-        answer=_answer_gemini,
-        streams=lambda path, _: ":streamGenerateContent" in path,
-    ),
+    Dialect(ends=("/v1/messages",), read=_read_messages, answer=_answer_messages),
+    Dialect(ends=("/responses",), read=_read_responses, answer=_answer_responses),
+    Dialect(ends=("/chat/completions",), read=_read_chat, answer=_answer_chat),
+    Dialect(ends=(":generateContent", ":streamGenerateContent"), read=_read_gemini, answer=_answer_gemini),
 )

@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         step = self.model.answer(self.path, body, asked)
         tool = asked.tools.get(step.tool, {}) if isinstance(step, Call) else {}
         whole, events = dialect.answer(body, step, tool)
-        if not dialect.streams(self.path, body):
+        if not body.get("stream") and ":streamGenerateContent" not in self.path:
             self._json(200, whole)
             return
         self._send(200, "text/event-stream", "".join(_event(name, data) for name, data in events).encode())
