@@ -44,7 +44,6 @@ def use(engine: str, *, keep_open: bool = False) -> Iterator[None]:
 
 
 def is_postgres() -> bool:
-    """Tell whether memories are kept in PostgreSQL now."""
     return _current[0] == "postgres"
 
 
@@ -60,7 +59,7 @@ def database(folder: Path) -> Database:
     from holdfast.engine.postgres.database import Postgres
 
     folder.mkdir(parents=True, exist_ok=True)
-    _opened.append(Postgres(address(folder)))
+    _opened.append(Postgres(prepared(str(folder))))
     return _opened[-1]
 
 
@@ -71,11 +70,6 @@ def _empty_store() -> bytes:
         made = Path(folder) / "holdfast.db"
         open_store(SQLite(made)).close()
         return made.read_bytes()
-
-
-def address(folder: Path) -> str:
-    """Give what `database` opens, as it is given to a command."""
-    return prepared(str(folder)) if is_postgres() else str(folder)
 
 
 def kept_bytes(folder: Path) -> bytes:
@@ -189,7 +183,6 @@ def programs_of(started: Any) -> Path:
 
 
 def stop() -> None:
-    """Stop the server that was started here."""
     if _started:
         _started.pop().cleanup()
 

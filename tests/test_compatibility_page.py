@@ -55,10 +55,6 @@ def names(text: str) -> list[str]:
     return found
 
 
-def tools_of(row: str) -> list[str]:
-    return row.split(" · ")
-
-
 def sources(file: str) -> dict[str, str]:
     """Return the text of each test of a file, by its name."""
     return functions(f"tests/{file}.py")
@@ -88,12 +84,14 @@ def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> No
 
 @each("section", TOOLS)
 def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
-    rows = [row for row in SHOWN[section] if not row.startswith("`") and set(tools_of(row)) & set(TOOLS[section])]
-    assert sorted(tool for row in rows for tool in tools_of(row)) == sorted(TOOLS[section])
+    rows = [row for row in SHOWN[section] if not row.startswith("`") and set(row.split(" · ")) & set(TOOLS[section])]
+    assert sorted(tool for row in rows for tool in row.split(" · ")) == sorted(TOOLS[section])
     for row in rows:
         texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
         called = r"['\"]%s['\"]|(?:^|= |! |x )%s(?: |$)"
-        assert [tool for tool in tools_of(row) if not re.search(called % (tool, tool), texts, re.MULTILINE)] == [], row
+        assert [tool for tool in row.split(" · ") if not re.search(called % (tool, tool), texts, re.MULTILINE)] == [], (
+            row
+        )
 
 
 def test_every_setting_that_is_named_exists() -> None:

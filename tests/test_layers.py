@@ -30,7 +30,6 @@ def modules() -> list[tuple[Path, list[ast.AST]]]:
 
 @cache
 def imports() -> list[tuple[Path, str]]:
-    """Return what each module imports."""
     found = []
     for path, nodes in modules():
         for node in nodes:

@@ -161,12 +161,10 @@ class Place:
         return answers
 
     def tools(self, surface: str, folder: Path | None = None, command: str = "") -> Tools:
-        """Start a server in the repository, or in another folder."""
         self.opened.append(Tools(surface, folder or self.folder, dict(self.environment), command))
         return of_type(Tools, self.opened[-1])
 
     def run(self, line: str, *, folder: Path | None = None, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """Run `holdfast` with the words of a line."""
         done = preloaded(shlex.split(line), folder or self.folder, self.environment)
         assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -212,7 +210,6 @@ class Place:
         return "".join(path.read_bytes().decode("latin-1") for path in self.store.rglob("*") if path.is_file())
 
     def settings(self) -> list[Path]:
-        """Return the files of settings and instructions below the home."""
         return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
 
     def json(self, line: str) -> Any:

@@ -93,7 +93,6 @@ class Script(scripts.Script):
 
 
 def _import(script: Script, system: str, sql: str) -> Any:
-    """Import a database that another system wrote, and return the report."""
     with sqlite3.connect(script.place.home / "theirs.db") as db:
         db.executescript(Path(__file__).with_name(sql).read_text())
     return script.answer("$", "store", f" import --from {system} {script.place.home / 'theirs.db'}")

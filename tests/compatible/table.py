@@ -22,7 +22,6 @@ def promises() -> dict[tuple[str, str], dict[str, list[str]]]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note the outcome of each test."""
     if report.when == "call" or not report.passed:
         why = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else report.outcome
         test = report.nodeid.rpartition("/test_")[2].partition("[")[0].partition("@")[0].replace(".py", "")
@@ -30,7 +29,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a table for each document."""
     for (module, heading), stated in promises().items():
         outcomes = {promise: _outcome(module, names) for promise, names in stated.items()}
         counts = ", ".join(f"{count} {what}" for what, count in Counter(outcomes.values()).items())

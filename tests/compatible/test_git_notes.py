@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.compatible.conftest import Place, git, original
 from tests.compatible.scripts import scripts_in
@@ -17,10 +16,7 @@ test-secret""".split()
 
 
 def test_slash_commands() -> None:
-    texts = {path.stem: path.read_text() for path in (ROOT / "plugin-memory" / "commands").glob("*.md")}
-    assert set(COMMANDS) <= set(texts)
-    heads = [yaml.safe_load(text.split("---\n")[1]) for text in texts.values()]
-    assert all(isinstance(head["description"], str) for head in heads)
+    assert set(COMMANDS) <= {path.stem for path in (ROOT / "plugin-memory" / "commands").glob("*.md")}
 
 
 CAPTURED = [

@@ -35,13 +35,11 @@ def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture(scope="session")
 def day(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Day:
-    """Give what two sessions of a client left behind."""
     return work_a_day(client, tmp_path_factory.mktemp(client.name))
 
 
 @pytest.fixture
 def seat(client: Client, tmp_path: Path) -> Seat:
-    """Give a fresh seat of a user of this client."""
     return take_seat(tmp_path, client.files)
 
 

@@ -73,7 +73,6 @@ def session(
 
 
 def after_call(model: Model, cue: str, tool: str) -> str:
-    """Give all that reached the model right after it called a tool."""
     told = model.told(cue)
     place = next(at for at, one in enumerate(told) if isinstance(one.answer, Call) and one.answer.tool.endswith(tool))
     return told[place + 1].text

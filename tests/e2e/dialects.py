@@ -46,7 +46,6 @@ class Dialect:
 
 
 def of_path(path: str) -> Dialect | None:
-    """Give the dialect of a request, or none if it is not for the model."""
     plain = path.partition("?")[0]
     return next((dialect for dialect in DIALECTS if plain.endswith(dialect.ends)), None)
 

@@ -97,7 +97,6 @@ def _strings(value: Any) -> Iterator[str]:
 
 @contextmanager
 def playing(scripts: Mapping[str, Script], **more: Any) -> Iterator[Model]:
-    """Serve a model with these scripts until the end of the block."""
     model = Model(scripts, **more)
     with serving(_Handler, model=model) as model.url:
         yield model

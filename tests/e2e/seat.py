@@ -69,11 +69,9 @@ class Seat:
         return done.stdout
 
     def told(self, *words: str) -> Any:
-        """Give what the command line answers in JSON."""
         return json.loads(self.holdfast(*words, "--json"))
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """Give the memories of a kind."""
         found: list[dict[str, Any]] = self.told("list", "--kind", kind, "--limit", "100")["records"]
         return found
 
@@ -109,7 +107,6 @@ def python() -> str:
 
 
 def take_seat(root: Path, files: Mapping[str, str]) -> Seat:
-    """Make a home with these files, and a small repository."""
     seat = Seat(root)
     for folder in (seat.home, seat.repository / "build", root / "tmp"):
         folder.mkdir(parents=True)

@@ -1,6 +1,5 @@
 """Scripts of the viewer (`tests/scripts.py`): what a browser gets and posts, and what an agent does in the same memory meanwhile."""
 
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from tests import scripts
 from tests.conftest import Time, keep, make_memory, new_file, new_folder
+from tests.replicas.seats import git
 from tests.rows import missing
 from tests.verbs import scripts as verbs
 from tests.web.conftest import Site, viewer_of
@@ -75,7 +75,6 @@ class Script(verbs.Script):
 
 
 def _files() -> list[Path]:
-    """Return the user's file of settings, if there is one."""
     return [user_file()] if user_file().exists() else []
 
 
@@ -84,9 +83,8 @@ def drifted(folder: Path, time: Time) -> Iterator[tuple[Site, Record]]:
     """Yield a viewer in a repository where the code behind a memory changed: RETRIES was 3 and is 5."""
     (folder / "app.py").write_text("# one\nRETRIES = 3\n\n\ndef pay():\n    return RETRIES\n")
     new_file(folder / "docs" / "notes.md", "Nothing known.\n")
-    author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
-    for step in (["init", "-q"], ["add", "app.py", "docs"], [*author, "commit", "-qm", "begin"]):
-        subprocess.run(["git", *step], cwd=folder, check=True)
+    for step in ("init -q", "add app.py docs", "commit -qm begin"):
+        git(folder, *step.split())
     seen = make_memory(folder, time)
     seen = replace(seen, checkout=GitCheckout(folder, seen.project))
     record = keep(seen, "RETRIES is 3.", anchors=("app.py::RETRIES=3",))

@@ -1,7 +1,6 @@
 """What a person does on every page from beginning to end, in a real Chromium, against a real server with real hooks."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import combinations, product
@@ -26,6 +25,7 @@ from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import open_thread
 from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import keep
+from tests.replicas.seats import git
 from tests.rows import WHOLE, some
 from tests.web.running import CHROMIUM, Viewer, checkout, chromium, hook
 
@@ -92,8 +92,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     code, home = checkout(folder / "shop", "example.org/acme/shop"), folder / "store"
     (code / "ledger.py").write_text("def book(amount):\n    return amount\n")
     (code / "app.py").write_text(CODE)
-    for step in (["add", "."], ["-c", "user.name=Bo", "-c", "user.email=bo@example.org", "commit", "-qm", "begin"]):
-        subprocess.run(["git", "-C", str(code), *step], check=True)
+    git(code, "add", ".")
+    git(code, "commit", "-qm", "begin")
     settings = load_settings(flags={"home": str(home), "embedder": "none", "agent": "claude"})
     with open_memory(settings, folder=code) as memory:
         fill(memory)
