@@ -228,9 +228,8 @@ def at_once(work: Callable[..., object], calls: Iterable[tuple[Any, ...]]) -> No
 
 def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:
     event_id = clock.tick()
-    return Event(
-        id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data}
-    )
+    told = {"body": body, "title": body, **data}
+    return Event(id=event_id, about=event_id, verb="recorded", at=clock.now(), data=told)
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:

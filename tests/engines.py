@@ -92,12 +92,8 @@ def schema(name: str) -> str:
     """Give the address of a schema of its own on the one server, empty when first asked for."""
     if name not in _schemas:
         own = f"t{_digest(name)}"
-        _execute(
-            server(),
-            "create extension if not exists vector",
-            f"drop schema if exists {own} cascade",
-            f"create schema {own}",
-        )
+        anew = f"drop schema if exists {own} cascade", f"create schema {own}"
+        _execute(server(), "create extension if not exists vector", *anew)
         _schemas[name] = _within(server(), own)
     return _schemas[name]
 

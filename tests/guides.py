@@ -178,7 +178,7 @@ class World:
         """Run a command in a person's clone; return its exit code and what it printed. Variables and the folder stay."""
         seat = self._seat(person or "you")
         if stop:
-            return _interrupted(["bash", "-c", command], seat, stop)
+            return _interrupted(["bash", "-c", f"exec 2>&1\n{command}"], seat, stop)
         if words := _plain_words(command):
             done = preloaded(words, seat.place, seat.variables, typed.encode())
             return done.returncode, done.stdout + done.stderr
@@ -279,13 +279,7 @@ def _plain_words(command: str) -> list[str]:
 def _interrupted(script: list[str], seat: Seat, until: str) -> tuple[int, str]:
     """Run a command that does not end until it printed a text, interrupt it, and return 0 if it ended as after Ctrl-C."""
     process = subprocess.Popen(
-        script,
-        cwd=seat.place,
-        env=seat.variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
+        script, cwd=seat.place, env=seat.variables, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout is not None
     printed, giving_up = "", Timer(LONGEST, process.kill)
@@ -297,10 +291,8 @@ def _interrupted(script: list[str], seat: Seat, until: str) -> tuple[int, str]:
             break
     rest, _ = process.communicate()
     giving_up.cancel()
-    was_seen = until in printed
-    return (
-        0 if was_seen and process.returncode in (0, 130, -signal.SIGINT) else process.returncode or 1
-    ), printed + rest
+    is_well = until in printed and process.returncode in (0, 130, -signal.SIGINT)
+    return 0 if is_well else process.returncode or 1, printed + rest
 
 
 def _identity(home: Path) -> dict[str, str]:

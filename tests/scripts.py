@@ -124,9 +124,8 @@ class Script:
             done = self.command(shlex.split(self.filled(word + given)))
             assert sign == "$?" or done.returncode == int(sign[1:] or 0), (word + given, done)
             self.stdin = ""
-            return (
-                read(done.stdout) if re.search(r" --(as )?json\b", given) and done.stdout else done.stdout + done.stderr
-            )
+            is_json = re.search(r" --(as )?json\b", given) and done.stdout
+            return read(done.stdout) if is_json else done.stdout + done.stderr
         arguments: dict[str, Any] = {}
         for name, _, value in self.parts(given):
             arguments |= {name: value} if name else value

@@ -16,16 +16,9 @@ PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
 SHOWN: dict[str, dict[str, list[str]]] = tomllib.loads(
     (ROOT / "tests" / "compatible" / "statements.toml").read_text(encoding="utf-8")
 )
-TOOLS = {
-    section: [tool["name"] for tool in json.loads(contract.read_text(encoding="utf-8"))["tools"]]
-    for section, folder in {
-        "GitMem": "gitmem",
-        "claude-mem": "claude_mem",
-        "Memory MCP": "memory_mcp",
-        "bettermemory": "bettermemory",
-    }.items()
-    for contract in [ROOT / "src" / "holdfast" / "surfaces" / folder / "contract.json"]
-}
+CONTRACTS = {file.parent.name: file.read_text("utf-8") for file in ROOT.glob("src/holdfast/surfaces/*/contract.json")}
+SURFACES = {"GitMem": "gitmem", "claude-mem": "claude_mem", "Memory MCP": "memory_mcp", "bettermemory": "bettermemory"}
+TOOLS = {name: [tool["name"] for tool in json.loads(CONTRACTS[SURFACES[name]])["tools"]] for name in SURFACES}
 # Names of other systems that have no counterpart here, and fields of results.
 ELSEWHERE = set(
     """contribute_feedback index_docs search_docs smart_search smart_outline smart_unfold get_tool_uses observation_record_event
@@ -89,12 +82,10 @@ def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
     for row in rows:
         texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
         called = r"['\"]%s['\"]|(?:^|= |! |x )%s(?: |$)"
-        assert [tool for tool in row.split(" · ") if not re.search(called % (tool, tool), texts, re.MULTILINE)] == [], (
-            row
-        )
+        uncalled = [tool for tool in row.split(" · ") if not re.search(called % (tool, tool), texts, re.MULTILINE)]
+        assert uncalled == [], row
 
 
 def test_every_setting_that_is_named_exists() -> None:
     words = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)", PAGE)) - ELSEWHERE - {field.name for field in fields(Config)}
-    contracts = "".join(file.read_text(encoding="utf-8") for file in ROOT.glob("src/holdfast/surfaces/*/contract.json"))
-    assert sorted(word for word in words if f'"{word}"' not in contracts) == []
+    assert sorted(word for word in words if f'"{word}"' not in "".join(CONTRACTS.values())) == []

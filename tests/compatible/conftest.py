@@ -228,9 +228,7 @@ def original(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for step in INSTALLS[name]:
             try:
-                subprocess.run(
-                    [word.format(folder=folder) for word in step], capture_output=True, text=True, check=True
-                )
+                ran([word.format(folder=folder) for word in step], check=True)
             except (OSError, subprocess.CalledProcessError) as problem:
                 said = (getattr(problem, "stderr", "") or str(problem)).strip().splitlines()[-1]
                 pytest.skip(f"{name} could not be installed: {said}")
@@ -251,10 +249,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
     folder.mkdir()
     git(folder, "init", "-q")
     git(folder, "remote", "add", "origin", REMOTE)
-    environment = {
-        k: v for k, v in environment_of(tmp_path).items() if k not in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS")
-    }
-    environment |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = environment_of(tmp_path) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for name in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS"):
+        del environment[name]
     made = Place(folder, tmp_path, environment)
     yield made
     for tools in made.opened:

@@ -33,9 +33,8 @@ class Script(scripts.Script):
         return self.opened
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return preloaded(
-            words, self.folder, self.environment, self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
-        )
+        given = self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
+        return preloaded(words, self.folder, self.environment, given)
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         return (self.ask.refused if refused else self.ask.text)(tool, **arguments)

@@ -73,16 +73,13 @@ def _worker(place: Place, home: Path, model: str) -> Iterator[tuple[Callable[...
     program = there.words(CLAUDE_MEM.hooks["SessionStart"])[0].split()[:3]
 
     def hook(event: str, *words: str, **given: Any) -> None:
-        command, payload = (
-            words or ("hook", "claude-code", event),
-            {"session_id": "c-1", "cwd": str(place.folder), **given},
-        )
-        ran([*program, *command], place.folder, env=environment, input=json.dumps(payload), check=True)
+        command = [*program, *(words or ("hook", "claude-code", event))]
+        payload = {"session_id": "c-1", "cwd": str(place.folder), **given}
+        ran(command, place.folder, env=environment, input=json.dumps(payload), check=True)
 
     def ask(path: str, body: str = "") -> Any:
-        asked = Request(
-            f"http://127.0.0.1:{port}/api/{path}", body.encode() or None, {"content-type": "application/json"}
-        )
+        media = {"content-type": "application/json"}
+        asked = Request(f"http://127.0.0.1:{port}/api/{path}", body.encode() or None, media)
         answer = urlopen(asked).read().decode()
         return json.loads(re.sub(r'(\\"),(?=\\")', r"\1, ", answer)) if answer[0] in "{[" else answer
 

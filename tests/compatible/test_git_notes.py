@@ -1,13 +1,13 @@
 """git-notes-memory's research notes, tried literally where they describe what a user sees."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.compatible.conftest import Place, git, original
 from tests.compatible.scripts import scripts_in
+from tests.conftest import ran
 
 globals().update(scripts_in(__file__))
 ROOT = Path(__file__).parent.parent.parent
@@ -39,10 +39,7 @@ def test_the_original_reads_what_it_captured(place: Place, tmp_path: Path) -> No
     environment = {**place.alone, "MEMORY_PLUGIN_DATA_DIR": str(tmp_path / "plugin")}
 
     def run(program: str, folder: Path, stdin: str = "") -> str:
-        command = [python, "-c", program]
-        return subprocess.run(
-            command, cwd=folder, env=environment, input=stdin, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
+        return ran([python, "-c", program], folder, check=True, env=environment, input=stdin).stdout
 
     run(CAPTURE, place.folder, json.dumps(CAPTURED))
     before = json.loads(run(COLLECT, place.folder))

@@ -119,9 +119,8 @@ class Server:
         return result
 
     def call(self, tool: str, given: Json) -> str:
-        return "\n".join(
-            part["text"] for part in self.request("tools/call", {"name": tool, "arguments": given})["content"]
-        )
+        content = self.request("tools/call", {"name": tool, "arguments": given})["content"]
+        return "\n".join(part["text"] for part in content)
 
 
 def _hooks(event: str) -> Iterator[str]:

@@ -19,9 +19,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "client" in metafunc.fixturenames:
         clients = CLIENTS if metafunc.config.getoption("--real-clients", default=False) else (SCRIPTED,)
         test = metafunc.function.__name__
-        metafunc.parametrize(
-            "client", [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients], scope="session"
-        )
+        rows = [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients]
+        metafunc.parametrize("client", rows, scope="session")
 
 
 def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:

@@ -61,10 +61,8 @@ def session(
     cue = next(iter(scripts))
     with playing(scripts, **more) as model:
         prompt = cue if cue.startswith("/") else f"{cue}, please."
-        done = seat.run(
-            [*client.program(), *client.words(prompt, model.url, again=again)],
-            client.variables(model.url) | ({"PATH": path} if path else {}),
-        )
+        variables = client.variables(model.url) | ({"PATH": path} if path else {})
+        done = seat.run([*client.program(), *client.words(prompt, model.url, again=again)], variables)
     said = f"{client.title} ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     assert done.returncode == 0, said
     assert model.problems == [], said

@@ -65,9 +65,8 @@ def _id(kind: str) -> str:
 def _read_messages(body: Json) -> Asked:
     turns = [(one["role"] == "assistant", json.dumps(one["content"])) for one in body.get("messages", [])]
     tools = {one["name"]: one for one in body.get("tools") or [] if "name" in one}
-    found: dict[str, Json] = {
-        block["tool_name"]: {} for block in _blocks(body) if block.get("type") == "tool_reference"
-    }
+    references = (block for block in _blocks(body) if block.get("type") == "tool_reference")
+    found: dict[str, Json] = {block["tool_name"]: {} for block in references}
     return Asked(turns=turns, tools=found | tools)
 
 
@@ -110,10 +109,8 @@ def _read_responses(body: Json) -> Asked:
     if isinstance(items, str):
         items = [{"type": "message", "role": "user", "content": items}]
     searched = [tool for item in items for tool in item.get("tools") or []]
-    return Asked(
-        turns=[(_by_model(item), json.dumps(item)) for item in items],
-        tools=dict(_named([*(body.get("tools") or []), *searched])),
-    )
+    tools = dict(_named([*(body.get("tools") or []), *searched]))
+    return Asked(turns=[(_by_model(item), json.dumps(item)) for item in items], tools=tools)
 
 
 def _by_model(item: Json) -> bool:
@@ -163,10 +160,8 @@ def _item(step: Say | Call, tool: Json) -> Json:
 
 
 def _read_chat(body: Json) -> Asked:
-    return Asked(
-        turns=[(one.get("role") == "assistant", json.dumps(one)) for one in body.get("messages", [])],
-        tools={one["function"]["name"]: one for one in body.get("tools") or []},
-    )
+    turns = [(one.get("role") == "assistant", json.dumps(one)) for one in body.get("messages", [])]
+    return Asked(turns=turns, tools={one["function"]["name"]: one for one in body.get("tools") or []})
 
 
 def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:
@@ -185,10 +180,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         {**piece, "choices": [], "usage": usage},
     ]
     choice = {"index": 0, "message": said, "finish_reason": why}
-    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}, [
-        *(("", one) for one in pieces),
-        ("", "[DONE]"),
-    ]
+    whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+    return whole, [("", one) for one in (*pieces, "[DONE]")]
 
 
 # How Google's models are asked.
@@ -196,10 +189,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
 
 def _read_gemini(body: Json) -> Asked:
     listed = [one for group in body.get("tools") or [] for one in group.get("functionDeclarations", [])]
-    return Asked(
-        turns=[(one.get("role") == "model", json.dumps(one)) for one in body.get("contents", [])],
-        tools={one["name"]: one for one in listed},
-    )
+    turns = [(one.get("role") == "model", json.dumps(one)) for one in body.get("contents", [])]
+    return Asked(turns=turns, tools={one["name"]: one for one in listed})
 
 
 def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:

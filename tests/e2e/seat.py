@@ -1,16 +1,17 @@
 """Somebody's place of work for one test: a home and a repository to throw away, and what is run there."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, CompletedProcess
 from typing import Any
 
 from holdfast.hosts.setup.machine import check_lasting
 from holdfast.model.errors import Invalid
+from tests.conftest import ran
 from tests.hosts.running import preloaded
 
 # Everything a program at this seat is told: nothing comes from who runs the tests.
@@ -43,21 +44,10 @@ class Seat:
     def variables(self) -> dict[str, str]:
         return BARE | {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp")}
 
-    def run(
-        self, command: Sequence[str], more: Mapping[str, str] | None = None, seconds: float = PATIENCE
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(self, command: Sequence[str], more: Mapping[str, str] | None = None) -> CompletedProcess[str]:
         """Run a program in the repository, with this home and nothing else of the machine's environment."""
-        return subprocess.run(
-            command,
-            cwd=self.repository,
-            env=self.variables | dict(more or {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        env = self.variables | dict(more or {})
+        return ran(command, self.repository, env=env, stdin=DEVNULL, errors="replace", timeout=PATIENCE)
 
     def holdfast(self, *words: str) -> str:
         """Run the command line of this very checkout; it must succeed."""

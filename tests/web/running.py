@@ -69,8 +69,7 @@ def stream(address: str, key: str, query: str = "") -> Iterator[HTTPResponse]:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--force-color-profile=srgb", "--disable-gpu"]
-        )
+        options = ["--no-sandbox", "--force-color-profile=srgb", "--disable-gpu"]
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         browser.close()

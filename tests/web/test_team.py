@@ -21,9 +21,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
 def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, keys: dict[str, str]) -> None:
     base = served.url.removesuffix("/mcp")
-    assert "Saved" in call(
-        served, keys["ben"], "remember", text="The kiosk firmware needs a cold reboot after flashing."
-    )
+    text = "The kiosk firmware needs a cold reboot after flashing."
+    assert "Saved" in call(served, keys["ben"], "remember", text=text)
     call(served, keys["carla"], "remember", text="The vault of the bank opens at seven.")
     with chromium() as browser:
         context = browser.new_context()
