@@ -79,7 +79,6 @@ class Script(scripts.Script):
         "parsed": lambda script, given: json.loads(script.place.run(script.filled(given["words"])).stdout),
         "git": lambda script, given: script.place.git(*given["words"].split()),
         "stored": lambda script, _: script.place.stored(),
-        "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,
         "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
         "set_up": lambda script, _: _set_up(script.place, script.surface),
         "observed": lambda script, given: _observed(script.place, **given),
@@ -117,6 +116,7 @@ def _set_up(place: Place, surface: str) -> None:
     (place.folder / "auth.py").write_text("EXPIRY = 24\n")
     place.git("add", ".")
     place.git("commit", "-qm", "first")
+    place.run("status")
 
 
 def _observed(place: Place, prompt: str, event: str = "Stop", session: str = "s-1", **given: Any) -> None:
