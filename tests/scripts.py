@@ -3,7 +3,7 @@
     [test_name] what it promises
     name = step argument=JSON …  -> path=JSON path~"text" …
 
-`$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
+`$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS` or a method of the script; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object, `json` for its JSON, `tokens` for how many a text has. After it
@@ -129,6 +129,8 @@ class Script:
         arguments: dict[str, Any] = {}
         for name, _, value in self.parts(given):
             arguments |= {name: value} if name else value
+        if sign == "@" and word not in self.steps and hasattr(self, word):
+            return getattr(self, word)(**arguments)
         if sign == "@":
             return self.steps[word](self, arguments)
         return read(self.call(self.filled(word), arguments, refused=bool(sign)))

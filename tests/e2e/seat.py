@@ -27,18 +27,9 @@ class Seat:
     """One user's home and the repository they work in."""
 
     root: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def repository(self) -> Path:
-        return self.root / "shop"
-
-    @property
-    def store(self) -> Path:
-        return self.home / ".local" / "share" / "holdfast"
+    home: Path
+    repository: Path
+    store: Path
 
     @property
     def variables(self) -> dict[str, str]:
@@ -97,7 +88,8 @@ def python() -> str:
 
 
 def take_seat(root: Path, files: Mapping[str, str]) -> Seat:
-    seat = Seat(root)
+    home = root / "home"
+    seat = Seat(root, home, root / "shop", home / ".local" / "share" / "holdfast")
     for folder in (seat.home, seat.repository / "build", root / "tmp"):
         folder.mkdir(parents=True)
     for name, text in {".config/holdfast/config.toml": SETTINGS, **files}.items():

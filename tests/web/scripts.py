@@ -22,17 +22,19 @@ from tests.web.conftest import Site, viewer_of
 
 @dataclass(kw_only=True)
 class Script(verbs.Script):
-    """A script of the viewer, in an empty project or in a repository (`@drifted`); `@` also begins a verb, as an agent calls it."""
+    """A script of the viewer, in an empty project or in a repository (`@drifted`); `@` also begins a verb,
+    as an agent calls it. A request with `of` is answered with what that memory is then."""
 
     site: Site
 
-    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
+    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
         assert not refused, "give the status instead"
         ask: Callable[..., str] = self.site.get if tool == "get" else self.site.post
-        status = (arguments.pop("status"),) if "status" in arguments else ()
-        return ask(arguments.pop("path"), *status, **arguments)
+        status, of = (arguments.pop("status"),) if "status" in arguments else (), arguments.pop("of", None)
+        said = ask(arguments.pop("path"), *status, **arguments)
+        return said if of is None else self.steps["get"](self, {"reference": of})
 
-    def drift(self) -> Record:
+    def drifted(self) -> Record:
         context = drifted(new_folder(self.folder / "drifted" / "checkout"), self.time)
         self.site, record = context.__enter__()
         self.memory = self.site.memory
@@ -51,11 +53,15 @@ class Script(verbs.Script):
             import_lines(self.memory, export(theirs), quarantine_as=by)
         return ids
 
+    def settings(self, text: str = "") -> str:
+        """Write the user's file of settings if a text is given; return it."""
+        if text:
+            new_file(user_file(), text)
+        return user_file().read_text() if user_file().exists() else ""
+
     steps: ClassVar = verbs.Verbs(
         {
             **verbs.Script.steps,
-            "shows": lambda script, given: script.shows(**given),
-            "receive": lambda script, given: script.receive(**given),
             "inject": lambda script, given: script.memory.commit(
                 [script.memory.event("injected", script.memory.actor.session, data=given)]
             ),
@@ -66,16 +72,8 @@ class Script(verbs.Script):
                 script.request.getfixturevalue("monkeypatch").setattr(name, given[name]) for name in given
             ],
             "undo": lambda script, given: script.site.undo(**given),
-            "drifted": lambda script, _: script.drift(),
-            "settings": lambda _, given: (
-                str(new_file(user_file(), given["text"])) if given else "".join(map(Path.read_text, _files()))
-            ),
         }
     )
-
-
-def _files() -> list[Path]:
-    return [user_file()] if user_file().exists() else []
 
 
 @contextmanager
