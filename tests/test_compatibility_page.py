@@ -48,11 +48,6 @@ def names(text: str) -> list[str]:
     return found
 
 
-def sources(file: str) -> dict[str, str]:
-    """Return the text of each test of a file, by its name."""
-    return functions(f"tests/{file}.py")
-
-
 @each("section", sections())
 def test_every_row_and_paragraph_has_tests(section: str) -> None:
     assert sorted(SHOWN[section]) == sorted(names(sections()[section]))
@@ -62,7 +57,7 @@ def test_every_row_and_paragraph_has_tests(section: str) -> None:
 @each("section", SHOWN)
 def test_the_tests_exist(section: str) -> None:
     pairs = [test.split("::") for tests in SHOWN[section].values() for test in tests]
-    assert [name for file, name in pairs if name not in sources(file)] == []
+    assert [name for file, name in pairs if name not in functions(f"tests/{file}.py")] == []
 
 
 def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> None:
@@ -70,7 +65,7 @@ def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> No
         for promise, names_ in stated.items():
             for name in names_:
                 file, _, test = name.rpartition("::")
-                tests = sources(file if "/" in file else f"compatible/test_{file or module}")
+                tests = functions(f"tests/{file}.py" if "/" in file else f"tests/compatible/test_{file or module}.py")
                 known = SHOWN[section] if name.startswith("~") else tests
                 assert name.removeprefix("~") in known or test in known, (section, promise, name)
 
@@ -80,7 +75,9 @@ def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
     rows = [row for row in SHOWN[section] if not row.startswith("`") and set(row.split(" · ")) & set(TOOLS[section])]
     assert sorted(tool for row in rows for tool in row.split(" · ")) == sorted(TOOLS[section])
     for row in rows:
-        texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
+        texts = "".join(
+            functions(f"tests/{file}.py")[name] for file, name in (one.split("::") for one in SHOWN[section][row])
+        )
         called = r"['\"]%s['\"]|(?:^|= |! |x )%s(?: |$)"
         uncalled = [tool for tool in row.split(" · ") if not re.search(called % (tool, tool), texts, re.MULTILINE)]
         assert uncalled == [], row
