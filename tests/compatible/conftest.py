@@ -209,9 +209,6 @@ class Place:
         """Return every byte of the store's folder, a character each."""
         return "".join(path.read_bytes().decode("latin-1") for path in self.store.rglob("*") if path.is_file())
 
-    def settings(self) -> list[Path]:
-        return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
-
     def json(self, line: str) -> Any:
         return json.loads(self.run(line).stdout)
 

@@ -76,10 +76,10 @@ class Script(scripts.Script):
             (folder / f"{day}-{name}.md").write_text(f"{front}\n{body}\n")
         self.place.run(f"store import --from bettermemory {folder}")
 
-    def set_up(self) -> None:
+    def set_up(self, surface: str = "") -> None:
         """Set the surface up for Claude Code, in a repository with a commit."""
         (self.place.home / ".claude").mkdir()
-        self.place.run(f"init --surface {self.surface} --client claude-code --yes")
+        self.place.run(f"init --surface {surface or self.surface} --client claude-code --yes")
         (self.place.folder / "auth.py").write_text("EXPIRY = 24\n")
         self.place.git("add", ".")
         self.place.git("commit", "-qm", "first")
@@ -127,7 +127,9 @@ class Script(scripts.Script):
     steps: ClassVar = {
         **scripts.STEPS,
         "policy": lambda script, _: script.ask.greeting["instructions"],
-        "written": lambda script, _: "".join(map(Path.read_text, script.place.settings())),
+        "written": lambda script, _: "".join(
+            path.read_text() for path in script.place.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")
+        ),
         "chmod": lambda _script, given: Path(given["path"]).chmod(given["to"]),
         "mkdir": lambda _script, given: Path(given["path"]).mkdir(),
         "put": lambda script, given: scripts.STEPS["write"](script, {given["file"]: given["text"]}),

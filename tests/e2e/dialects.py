@@ -9,6 +9,7 @@ from typing import Any
 Json = dict[str, Any]
 SSE = tuple[str, Any]  # the name of an event (or none) and its data
 BEGAN = 1_790_000_000  # when the model says it was asked
+SENT = {False: 100, True: 600_000}  # how many tokens it says it was sent: its context may be full
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,6 @@ def of_path(path: str) -> Dialect | None:
     return next((dialect for dialect in DIALECTS if plain.endswith(dialect.ends)), None)
 
 
-def _read_tokens(step: Say | Call) -> int:
-    """Give how many tokens the model says it was sent."""
-    return 600_000 if step.full else 100
-
-
 def _id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex[:24]}"
 
@@ -88,7 +84,7 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
         begun, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(step.given)}
     why = "end_turn" if isinstance(step, Say) else "tool_use"
     head = {"id": _id("msg"), "type": "message", "role": "assistant", "model": body.get("model", "scripted")}
-    usage = {"input_tokens": _read_tokens(step), "output_tokens": 10}
+    usage = {"input_tokens": SENT[step.full], "output_tokens": 10}
     whole = {**head, "content": [block], "stop_reason": why, "stop_sequence": None, "usage": usage}
     events: list[Json] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
@@ -129,7 +125,7 @@ def _named(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
 
 def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, list[SSE]]:
     item = _item(step, tool)
-    read = _read_tokens(step)
+    read = SENT[step.full]
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     usage = {"input_tokens": read, "output_tokens": 10, "total_tokens": read + 10, **details}
     head = {"id": _id("resp"), "object": "response", "created_at": BEGAN, "model": body.get("model", "scripted")}
@@ -171,7 +167,7 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         said["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": function}]
     why = "stop" if isinstance(step, Say) else "tool_calls"
     head = {"id": _id("chat"), "created": BEGAN, "model": body.get("model", "scripted")}
-    read = _read_tokens(step)
+    read = SENT[step.full]
     usage = {"prompt_tokens": read, "completion_tokens": 10, "total_tokens": read + 10}
     piece = {**head, "object": "chat.completion.chunk"}
     pieces = [
@@ -202,7 +198,7 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
             part = {"text": json.dumps(own)}
     else:
         part = {"functionCall": {"id": _id("call"), "name": step.tool, "args": step.given}}
-    read = _read_tokens(step)
+    read = SENT[step.full]
     whole = {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": 10, "totalTokenCount": read + 10},

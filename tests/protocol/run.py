@@ -55,7 +55,6 @@ def main() -> int:
 
 
 def install() -> None:
-    """Fetch the tools, unless they are there in the versions we want."""
     if any(installed(TOOLS, name) != version for name, version in PACKAGES.items()):
         fetched(TOOLS, PACKAGES.items())
 

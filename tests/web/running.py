@@ -52,13 +52,11 @@ def checkout(folder: Path, remote: str) -> Path:
 
 
 def hook(home: Path, event: str, folder: Path, session: str, **given: Any) -> None:
-    """Run the real hook as a client does."""
     hooked(home, folder, event, environment={**os.environ, "HOLDFAST_HOME": str(home)}, session_id=session, **given)
 
 
 @contextmanager
 def stream(address: str, key: str, query: str = "") -> Iterator[HTTPResponse]:
-    """Open the live stream as a program does."""
     with closing(HTTPConnection(urlsplit(address).netloc, timeout=120)) as connection:
         connection.request("GET", f"/stream?{query}", headers={"authorization": f"Bearer {key}"})
         answer = connection.getresponse()

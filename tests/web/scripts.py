@@ -95,8 +95,6 @@ def drifted(folder: Path, time: Time) -> Iterator[tuple[Site, Record]]:
 
 
 def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module."""
-
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         site, time, tmp = (request.getfixturevalue(name) for name in ("site", "time", "tmp_path"))
         known |= {"long": "x" * 600}
