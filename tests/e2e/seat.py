@@ -13,6 +13,7 @@ from holdfast.hosts.setup.machine import check_lasting
 from holdfast.model.errors import Invalid
 from tests.conftest import ran
 from tests.hosts.running import preloaded
+from tests.replicas.seats import git
 
 # Everything a program at this seat is told: nothing comes from who runs the tests.
 BARE = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
@@ -97,10 +98,8 @@ def take_seat(root: Path, files: Mapping[str, str]) -> Seat:
         (seat.home / name).write_text(text, encoding="utf-8")
     (seat.repository / "shop.py").write_text('"""A shop."""\n', encoding="utf-8")
     (seat.repository / ".gitignore").write_text("build/\n", encoding="utf-8")
-    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "A shop"]):
-        author = {f"GIT_{who}_{what}": "tester" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        done = seat.run(["git", *words], {**author, "GIT_CONFIG_NOSYSTEM": "1"})
-        assert done.returncode == 0, done.stderr
+    for words in ("init -q -b main", "add .", "commit -q -m shop"):
+        git(seat.repository, *words.split())
     return seat
 
 
