@@ -61,18 +61,19 @@ def _id(kind: str) -> str:
 def _read_messages(body: Json) -> Asked:
     turns = [(one["role"] == "assistant", json.dumps(one["content"])) for one in body.get("messages", [])]
     tools = {one["name"]: one for one in body.get("tools") or [] if "name" in one}
-    references = (block for block in _blocks(body) if block.get("type") == "tool_reference")
+    blocks = (value for value in values_in(body) if isinstance(value, dict))
+    references = (block for block in blocks if block.get("type") == "tool_reference")
     found: dict[str, Json] = {block["tool_name"]: {} for block in references}
     return Asked(turns=turns, tools=found | tools)
 
 
-def _blocks(value: Any) -> Iterator[Json]:
-    """Give every object anywhere in a value: tools that were searched for stand deep in results."""
+def values_in(value: Any) -> Iterator[Any]:
+    """Give a value and everything in it: tools that were searched for stand deep in results."""
+    yield value
     if isinstance(value, dict):
-        yield value
         value = list(value.values())
     for one in value if isinstance(value, list) else ():
-        yield from _blocks(one)
+        yield from values_in(one)
 
 
 def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:

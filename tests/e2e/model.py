@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 from tests.adapters.stub import serving
-from tests.e2e.dialects import Asked, Call, Json, Say, of_path
+from tests.e2e.dialects import Asked, Call, Json, Say, of_path, values_in
 
 Script = Sequence[Say | Call]
 SUBAGENT = "the sub-agent"  # in what a call is given: the one that was started last
@@ -30,7 +30,7 @@ class Request:
     @property
     def text(self) -> str:
         """Give all that reached the model, as text; line ends and quotes are plain."""
-        return "\n".join(_strings(self.body))
+        return "\n".join(value for value in values_in(self.body) if isinstance(value, str))
 
 
 @dataclass(slots=True)
@@ -85,14 +85,6 @@ def _cue(turns: Sequence[tuple[bool, str]], cues: Mapping[str, Script]) -> str:
         if found and found in text:
             return found
     return ""
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one)
 
 
 @contextmanager
