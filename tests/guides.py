@@ -170,9 +170,8 @@ class World:
         for shown, real in zip(*(_ID.findall(_COMMIT.sub("", text)) for text in (promised, printed)), strict=True):
             known = self.ids.setdefault(shown, real)  # whole, or its end
             assert known.endswith(real) or real.endswith(known), f"{command}\n{shown} is not what it was before"
-        assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
-            f"two ids for one memory: {self.ids}"
-        )
+        known_ids = set(self.ids.values()) - {self.ids.get("ID")}
+        assert len(known_ids) >= len(self.ids) - 1, f"two ids for one memory: {self.ids}"
 
     def shell(self, person: str, command: str, *, typed: str = "", stop: str = "") -> tuple[int, str]:
         """Run a command in a person's clone; return its exit code and what it printed. Variables and the folder stay."""
@@ -202,24 +201,20 @@ class World:
         return self.seats[person]
 
     def _home(self, person: str) -> Path:
-        home = self.folder / person
-        if home.exists():
-            return home
-        bare = self.folder / "shop.git"
-        is_first = not bare.exists()
+        home, bare = self.folder / person, self.folder / "shop.git"
         for name in (".claude", ".codex"):
             (home / name).mkdir(parents=True)
         environment = {**_clean(), "HOME": str(home), **_identity(home)}
         user = "[user]\nname = {LOGNAME}\nemail = {LOGNAME}@example.org\n".format_map(environment)
         new_file(home / ".gitconfig", f"{user}[core]\nsshCommand = {ssh_to(bare)}\n")
-        commands = [f"init -q --bare -b main {bare}"] * is_first + [f"clone -q {REMOTE} shop"]
-        if is_first:
-            work = "checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main"
-            commands += [f"-C shop {words}" for words in work]
+        commands = [f"clone -q {REMOTE} shop"]
+        if not bare.exists():
+            for name, text in FILES.items():
+                new_file(home / "shop" / name, text)
+            work = f"remote add origin {REMOTE}", "add .", "commit -qm begin", "push -q -u origin main"
+            begin = [f"init -q --bare -b main {bare}", "init -q -b main shop"]
+            commands = begin + [f"-C shop {words}" for words in work]
         for command in commands:
-            if command == "-C shop add .":
-                for name, text in FILES.items():
-                    new_file(home / "shop" / name, text)
             ran(["git", *command.split()], home, env=environment, check=True)
         return home
 
