@@ -22,7 +22,6 @@ from tests.hosts.running import injected, preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 from tests.rows import of_type
 
-REMOTE = "git@github.com:me/foo.git"
 CLAUDE_MEM = next(system for name, system in SYSTEMS.items() if name.startswith("claude-mem "))
 ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
 _VENV = (sys.executable, "-m", "venv", "--clear", "{folder}")
@@ -194,7 +193,7 @@ class Place:
         return Counter(f"{record['kind']} {record['state']}" for record in listed)
 
     def repository(self, name: str) -> str:
-        """Make another repository of the same user, and return its folder."""
+        """Make a repository of the user, and return its folder."""
         folder = self.home / name
         folder.mkdir()
         self.git("init", "-q", folder=folder)
@@ -242,14 +241,11 @@ def git(folder: Path, *words: str, environment: dict[str, str] | None = None) ->
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """Give a repository `foo` with a remote."""
-    folder = tmp_path / "foo"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    git(folder, "remote", "add", "origin", REMOTE)
     environment = environment_of(tmp_path) | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for name in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS"):
         del environment[name]
-    made = Place(folder, tmp_path, environment)
+    made = Place(tmp_path / "foo", tmp_path, environment)
+    made.repository("foo")
     yield made
     for tools in made.opened:
         tools.close()

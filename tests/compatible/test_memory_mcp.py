@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.compatible.conftest import REMOTE, Place, original
+from tests.compatible.conftest import Place, original
 from tests.compatible.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
@@ -24,7 +24,7 @@ def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
     server, writes, kinds, tables, reads = Path(__file__).with_name("memory_mcp_calls.txt").read_text().split("\n\n")
     program = [original("memory-mcp") / "bin" / "python", "-c", server]
     checkout = replace(place, folder=Path(place.repository("checkout")))
-    checkout.git("remote", "set-url", "origin", REMOTE)
+    checkout.git("remote", "set-url", "origin", "git@github.com:me/foo.git")
     before, after = tmp_path / "before.db", tmp_path / "after.db"
 
     def calls(database: Path, lines: str) -> list[str]:
