@@ -139,7 +139,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Stop the server that was started for the tests."""
     engines.stop()
 
 
@@ -228,11 +227,9 @@ def at_once(work: Callable[..., object], calls: Iterable[tuple[Any, ...]]) -> No
 
 
 def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:
-    """Give the event of a new record."""
     event_id = clock.tick()
-    return Event(
-        id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data}
-    )
+    told = {"body": body, "title": body, **data}
+    return Event(id=event_id, about=event_id, verb="recorded", at=clock.now(), data=told)
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:

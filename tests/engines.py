@@ -44,7 +44,6 @@ def use(engine: str, *, keep_open: bool = False) -> Iterator[None]:
 
 
 def is_postgres() -> bool:
-    """Tell whether memories are kept in PostgreSQL now."""
     return _current[0] == "postgres"
 
 
@@ -60,7 +59,7 @@ def database(folder: Path) -> Database:
     from holdfast.engine.postgres.database import Postgres
 
     folder.mkdir(parents=True, exist_ok=True)
-    _opened.append(Postgres(address(folder)))
+    _opened.append(Postgres(prepared(str(folder))))
     return _opened[-1]
 
 
@@ -71,11 +70,6 @@ def _empty_store() -> bytes:
         made = Path(folder) / "holdfast.db"
         open_store(SQLite(made)).close()
         return made.read_bytes()
-
-
-def address(folder: Path) -> str:
-    """Give what `database` opens, as it is given to a command."""
-    return prepared(str(folder)) if is_postgres() else str(folder)
 
 
 def kept_bytes(folder: Path) -> bytes:
@@ -98,12 +92,8 @@ def schema(name: str) -> str:
     """Give the address of a schema of its own on the one server, empty when first asked for."""
     if name not in _schemas:
         own = f"t{_digest(name)}"
-        _execute(
-            server(),
-            "create extension if not exists vector",
-            f"drop schema if exists {own} cascade",
-            f"create schema {own}",
-        )
+        anew = f"drop schema if exists {own} cascade", f"create schema {own}"
+        _execute(server(), "create extension if not exists vector", *anew)
         _schemas[name] = _within(server(), own)
     return _schemas[name]
 
@@ -189,7 +179,6 @@ def programs_of(started: Any) -> Path:
 
 
 def stop() -> None:
-    """Stop the server that was started here."""
     if _started:
         _started.pop().cleanup()
 

@@ -18,7 +18,6 @@
 """
 
 import ast
-import io
 import os
 import re
 import shlex
@@ -26,17 +25,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
-import pytest
-
-from holdfast.hosts.cli.main import _run as command_line
 from tests.conftest import new_file, ran
-from tests.hosts.running import script_command
+from tests.hosts.running import preloaded, script_command
 from tests.hosts.test_mcp import Peer, text_of
 
 ROOT = Path(__file__).parents[1]
@@ -175,34 +170,26 @@ class World:
         for shown, real in zip(*(_ID.findall(_COMMIT.sub("", text)) for text in (promised, printed)), strict=True):
             known = self.ids.setdefault(shown, real)  # whole, or its end
             assert known.endswith(real) or real.endswith(known), f"{command}\n{shown} is not what it was before"
-        assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
-            f"two ids for one memory: {self.ids}"
-        )
+        known_ids = set(self.ids.values()) - {self.ids.get("ID")}
+        assert len(known_ids) >= len(self.ids) - 1, f"two ids for one memory: {self.ids}"
 
     def shell(self, person: str, command: str, *, typed: str = "", stop: str = "") -> tuple[int, str]:
         """Run a command in a person's clone; return its exit code and what it printed. Variables and the folder stay."""
         seat = self._seat(person or "you")
         if stop:
-            return _interrupted(["bash", "-c", command], seat, stop)
+            return _interrupted(["bash", "-c", f"exec 2>&1\n{command}"], seat, stop)
         if words := _plain_words(command):
-            return _in_process(words, seat, typed)
+            done = preloaded(words, seat.place, seat.variables, typed.encode())
+            return done.returncode, done.stdout + done.stderr
         after = seat.home / ".after"
         script = f"trap 'pwd >{after}; env -0 >>{after}' EXIT\nset -e\n{command}"
         command_here, inherited = script_command(self.folder)
         ours = f"{command_here.parent}:"
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=seat.place,
-            env=seat.variables | {"PATH": ours + seat.variables["PATH"]},
-            input=typed,
-            capture_output=True,
-            text=True,
-            check=False,
-            pass_fds=[inherited],
-        )
-        place, _, variables = after.read_text().partition("\n")
+        variables = seat.variables | {"PATH": ours + seat.variables["PATH"]}
+        done = ran(["bash", "-c", script], seat.place, env=variables, input=typed, pass_fds=[inherited])
+        place, _, left = after.read_text().partition("\n")
         seat.place = Path(place)
-        seat.variables = dict(line.split("=", 1) for line in variables.split("\0") if "=" in line)
+        seat.variables = dict(line.split("=", 1) for line in left.split("\0") if "=" in line)
         seat.variables["PATH"] = seat.variables["PATH"].removeprefix(ours)
         return done.returncode, done.stdout + done.stderr
 
@@ -214,27 +201,20 @@ class World:
         return self.seats[person]
 
     def _home(self, person: str) -> Path:
-        home = self.folder / person
-        if home.exists():
-            return home
-        bare = self.folder / "shop.git"
-        is_first = not bare.exists()
+        home, bare = self.folder / person, self.folder / "shop.git"
         for name in (".claude", ".codex"):
             (home / name).mkdir(parents=True)
-        who = _identity(home)["LOGNAME"]
-        settings = {"user.name": who, "user.email": f"{who}@example.org", "core.sshCommand": str(ssh_to(bare))}
-        commands = [f"config --file {home}/.gitconfig {name} {value}" for name, value in settings.items()]
-        commands += [f"init -q --bare -b main {bare}"] * is_first + [f"clone -q {REMOTE} shop"]
-        if is_first:
-            commands += [
-                f"-C shop {words}"
-                for words in ("checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main")
-            ]
         environment = {**_clean(), "HOME": str(home), **_identity(home)}
+        user = "[user]\nname = {LOGNAME}\nemail = {LOGNAME}@example.org\n".format_map(environment)
+        new_file(home / ".gitconfig", f"{user}[core]\nsshCommand = {ssh_to(bare)}\n")
+        commands = [f"clone -q {REMOTE} shop"]
+        if not bare.exists():
+            for name, text in FILES.items():
+                new_file(home / "shop" / name, text)
+            work = f"remote add origin {REMOTE}", "add .", "commit -qm begin", "push -q -u origin main"
+            begin = [f"init -q --bare -b main {bare}", "init -q -b main shop"]
+            commands = begin + [f"-C shop {words}" for words in work]
         for command in commands:
-            if command == "-C shop add .":
-                for name, text in FILES.items():
-                    new_file(home / "shop" / name, text)
             ran(["git", *command.split()], home, env=environment, check=True)
         return home
 
@@ -291,30 +271,10 @@ def _plain_words(command: str) -> list[str]:
     return shlex.split(command, comments=True)[1:]
 
 
-def _in_process(words: list[str], seat: Seat, typed: str) -> tuple[int, str]:
-    """Run `holdfast` in this process, which is many times faster than starting it."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(seat.place)
-        patch.setattr("sys.stdin", io.StringIO(typed))
-        for name in set(os.environ) - set(seat.variables):
-            patch.delenv(name)
-        for name, value in seat.variables.items():
-            patch.setenv(name, value)
-        code = command_line(words)
-    return code, out.getvalue() + err.getvalue()
-
-
 def _interrupted(script: list[str], seat: Seat, until: str) -> tuple[int, str]:
     """Run a command that does not end until it printed a text, interrupt it, and return 0 if it ended as after Ctrl-C."""
     process = subprocess.Popen(
-        script,
-        cwd=seat.place,
-        env=seat.variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
+        script, cwd=seat.place, env=seat.variables, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout is not None
     printed, giving_up = "", Timer(LONGEST, process.kill)
@@ -326,10 +286,8 @@ def _interrupted(script: list[str], seat: Seat, until: str) -> tuple[int, str]:
             break
     rest, _ = process.communicate()
     giving_up.cancel()
-    was_seen = until in printed
-    return (
-        0 if was_seen and process.returncode in (0, 130, -signal.SIGINT) else process.returncode or 1
-    ), printed + rest
+    is_well = until in printed and process.returncode in (0, 130, -signal.SIGINT)
+    return 0 if is_well else process.returncode or 1, printed + rest
 
 
 def _identity(home: Path) -> dict[str, str]:

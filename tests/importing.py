@@ -61,13 +61,11 @@ def copied(folder: Path) -> Path:
 
 
 def items(name: str, folder: Path) -> Iterator[Item]:
-    """Give what the reader of a fixture finds."""
     system, place = FIXTURES[name]
     return foreign_items(system, copied(folder) / place)
 
 
 def brought(memory: Memory, name: str, folder: Path, **options: Any) -> Report:
-    """Take a fixture in."""
     return import_items(memory, FIXTURES[name][0], items(name, folder), **options)
 
 

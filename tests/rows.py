@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 Test = Callable[..., None]
+Errors = type[BaseException] | tuple[type[BaseException], ...]
 T = TypeVar("T")
 WHOLE = bool(os.environ.get("TEST_WHOLE"))
 EXAMPLES = Path(__file__).parent / "data" / "examples.json"
@@ -124,13 +125,7 @@ def some(value: T | None) -> T:
     return value
 
 
-def refused(
-    error: type[BaseException] | tuple[type[BaseException], ...],
-    do: Callable[..., object],
-    *given: Any,
-    says: str = "",
-    **named: Any,
-) -> None:
+def refused(error: Errors, do: Callable[..., object], *given: Any, says: str = "", **named: Any) -> None:
     """Check that a call raises an error, with a message that the pattern `says` is found in."""
     with pytest.raises(error, match=says or None):
         do(*given, **named)

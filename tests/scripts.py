@@ -3,7 +3,7 @@
     [test_name] what it promises
     name = step argument=JSON …  -> path=JSON path~"text" …
 
-`$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
+`$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS` or a method of the script; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. `name*=[…]` takes a step once for each item, `*=[{…}]` once for each
 set of arguments; each answer must be as it is checked, and `one,other = …` names them. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
@@ -135,13 +135,14 @@ class Script:
             done = self.command(shlex.split(self.filled(word + given)))
             assert sign == "$?" or done.returncode == int(sign[1:] or 0), (word + given, done)
             self.stdin = ""
-            return (
-                read(done.stdout) if re.search(r" --(as )?json\b", given) and done.stdout else done.stdout + done.stderr
-            )
+            is_json = re.search(r" --(as )?json\b", given) and done.stdout
+            return read(done.stdout) if is_json else done.stdout + done.stderr
         rows = [dict[str, Any]()]
         for name, _, value in self.parts(given):
             field, items = name.removesuffix("*"), value if name.endswith("*") else [value]
             rows = [row | ({field: item} if field else item) for row in rows for item in items]
+        if sign == "@" and word not in self.steps and hasattr(self, word):
+            return getattr(self, word)(**rows[0])
         if sign == "@":
             found = [self.steps[word](self, row) for row in rows]
         else:
@@ -280,10 +281,8 @@ def _rows(names: str, table: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
     head, *lines = lines_of(text, named)
-    name, _, promise = head.partition("] ")
-    name = name.removesuffix("]")
-    rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
-    is_one = False
+    name = head.partition("]")[0]
+    rows, marks, steps, is_one = [dict[str, Any]()], list[pytest.MarkDecorator](), list[str](), False
     for line in lines:
         word, _, rest = line.partition(" ")
         if word in ("@each", "@sampled"):

@@ -16,16 +16,9 @@ PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
 SHOWN: dict[str, dict[str, list[str]]] = tomllib.loads(
     (ROOT / "tests" / "compatible" / "statements.toml").read_text(encoding="utf-8")
 )
-TOOLS = {
-    section: [tool["name"] for tool in json.loads(contract.read_text(encoding="utf-8"))["tools"]]
-    for section, folder in {
-        "GitMem": "gitmem",
-        "claude-mem": "claude_mem",
-        "Memory MCP": "memory_mcp",
-        "bettermemory": "bettermemory",
-    }.items()
-    for contract in [ROOT / "src" / "holdfast" / "surfaces" / folder / "contract.json"]
-}
+CONTRACTS = {file.parent.name: file.read_text("utf-8") for file in ROOT.glob("src/holdfast/surfaces/*/contract.json")}
+SURFACES = {"GitMem": "gitmem", "claude-mem": "claude_mem", "Memory MCP": "memory_mcp", "bettermemory": "bettermemory"}
+TOOLS = {name: [tool["name"] for tool in json.loads(CONTRACTS[SURFACES[name]])["tools"]] for name in SURFACES}
 # Names of other systems that have no counterpart here, and fields of results.
 ELSEWHERE = set(
     """contribute_feedback index_docs search_docs smart_search smart_outline smart_unfold get_tool_uses observation_record_event
@@ -55,15 +48,6 @@ def names(text: str) -> list[str]:
     return found
 
 
-def tools_of(row: str) -> list[str]:
-    return row.split(" · ")
-
-
-def sources(file: str) -> dict[str, str]:
-    """Return the text of each test of a file, by its name."""
-    return functions(f"tests/{file}.py")
-
-
 @each("section", sections())
 def test_every_row_and_paragraph_has_tests(section: str) -> None:
     assert sorted(SHOWN[section]) == sorted(names(sections()[section]))
@@ -73,7 +57,7 @@ def test_every_row_and_paragraph_has_tests(section: str) -> None:
 @each("section", SHOWN)
 def test_the_tests_exist(section: str) -> None:
     pairs = [test.split("::") for tests in SHOWN[section].values() for test in tests]
-    assert [name for file, name in pairs if name not in sources(file)] == []
+    assert [name for file, name in pairs if name not in functions(f"tests/{file}.py")] == []
 
 
 def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> None:
@@ -81,22 +65,24 @@ def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> No
         for promise, names_ in stated.items():
             for name in names_:
                 file, _, test = name.rpartition("::")
-                tests = sources(file if "/" in file else f"compatible/test_{file or module}")
+                tests = functions(f"tests/{file}.py" if "/" in file else f"tests/compatible/test_{file or module}.py")
                 known = SHOWN[section] if name.startswith("~") else tests
                 assert name.removeprefix("~") in known or test in known, (section, promise, name)
 
 
 @each("section", TOOLS)
 def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
-    rows = [row for row in SHOWN[section] if not row.startswith("`") and set(tools_of(row)) & set(TOOLS[section])]
-    assert sorted(tool for row in rows for tool in tools_of(row)) == sorted(TOOLS[section])
+    rows = [row for row in SHOWN[section] if not row.startswith("`") and set(row.split(" · ")) & set(TOOLS[section])]
+    assert sorted(tool for row in rows for tool in row.split(" · ")) == sorted(TOOLS[section])
     for row in rows:
-        texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
+        texts = "".join(
+            functions(f"tests/{file}.py")[name] for file, name in (one.split("::") for one in SHOWN[section][row])
+        )
         called = r"['\"]%s['\"]|(?:^|= |! |x )%s(?: |$)"
-        assert [tool for tool in tools_of(row) if not re.search(called % (tool, tool), texts, re.MULTILINE)] == [], row
+        uncalled = [tool for tool in row.split(" · ") if not re.search(called % (tool, tool), texts, re.MULTILINE)]
+        assert uncalled == [], row
 
 
 def test_every_setting_that_is_named_exists() -> None:
     words = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)", PAGE)) - ELSEWHERE - {field.name for field in fields(Config)}
-    contracts = "".join(file.read_text(encoding="utf-8") for file in ROOT.glob("src/holdfast/surfaces/*/contract.json"))
-    assert sorted(word for word in words if f'"{word}"' not in contracts) == []
+    assert sorted(word for word in words if f'"{word}"' not in "".join(CONTRACTS.values())) == []

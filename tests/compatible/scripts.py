@@ -33,9 +33,8 @@ class Script(scripts.Script):
         return self.opened
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return preloaded(
-            words, self.folder, self.environment, self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
-        )
+        given = self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
+        return preloaded(words, self.folder, self.environment, given)
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         return (self.ask.refused if refused else self.ask.text)(tool, **arguments)
@@ -44,7 +43,7 @@ class Script(scripts.Script):
         """Call the tools of another server from now on."""
         self.opened = self.place.tools(surface, Path(folder) if folder else None, command)
 
-    def http(self, path: str, body: Any = None, status: int = 200) -> str:
+    def http(self, path: str, body: Any = None, status: int = 200) -> Any:
         """Ask the viewer of this place, which starts with the first question."""
         self.viewer = self.viewer or Viewer(self.place.store, self.folder, **self.place.environment)
         self.place.opened.append(self.viewer)
@@ -54,81 +53,94 @@ class Script(scripts.Script):
             connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
             answer = connection.getresponse()
             assert answer.status == status, (path, answer.status)
-            return answer.read().decode()
+            return scripts.read(answer.read().decode())
+
+    def names(self) -> list[str]:
+        return sorted(self.ask.names)
+
+    def imported(self, system: str, sql: str) -> Any:
+        """Import a database that another system wrote, and return the report."""
+        with sqlite3.connect(self.place.home / "theirs.db") as db:
+            db.executescript(Path(__file__).with_name(sql).read_text())
+        return self.answer("$", "store", f" import --from {system} {self.place.home / 'theirs.db'}")
+
+    def memories(self, on: dict[str, str], more: dict[str, str] | None = None) -> None:
+        """Import memories as bettermemory writes them, each created on a day of its own, some with more fields."""
+        folder = self.place.home / "memories"
+        folder.mkdir()
+        for number, (name, day) in enumerate(on.items()):
+            at = f"{day}T10:23:00+00:00"
+            head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: {at}\nupdated: {at}"
+            body = f"The {name} retries failed jobs; see the {name} runbook."
+            front = f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n{(more or {}).get(name, '')}---"
+            (folder / f"{day}-{name}.md").write_text(f"{front}\n{body}\n")
+        self.place.run(f"store import --from bettermemory {folder}")
+
+    def set_up(self, surface: str = "") -> None:
+        """Set the surface up for Claude Code, in a repository with a commit."""
+        (self.place.home / ".claude").mkdir()
+        self.place.run(f"init --surface {surface or self.surface} --client claude-code --yes")
+        (self.place.folder / "auth.py").write_text("EXPIRY = 24\n")
+        self.place.git("add", ".")
+        self.place.git("commit", "-qm", "first")
+        self.place.run("status")
+
+    def observed(self, prompt: str, event: str = "Stop", session: str = "s-1", **given: Any) -> None:
+        """Have a session of one prompt, and process what its hooks stored."""
+        said = {"last_assistant_message": "Done."} if event == "Stop" else {}
+        self.hook("SessionStart", source="startup", session_id=session)
+        self.hook("UserPromptSubmit", prompt=prompt, session_id=session)
+        self.hook(event, session_id=session, **said | given)
+        self.hook("SessionEnd", reason="exit", session_id=session)
+        self.work()
+
+    def edit_memory(self, old: str, new: str) -> None:
+        """Edit the one file of the user's markdown folder that has a text."""
+        [file] = [path for path in self.place.store.rglob("*.md") if old in path.read_text()]
+        file.write_text(file.read_text().replace(old, new))
+
+    def pair(self) -> None:
+        """Turn notes on in the repository and in Bob's clone of it, each with a store of its own that accepts the other."""
+        bare = str(self.place.home / "remote.git")
+        for words in ("commit -q --allow-empty -m first", f"clone -q --bare . {bare}", f"remote set-url origin {bare}"):
+            self.place.git(*words.split())
+        self.place.git("clone", "-q", "-b", "main", bare, str(self.place.home / "clone"))
+        self.environment |= {"HOLDFAST_QUARANTINE": "off", "HOLDFAST_PROJECT": "github.com/me/foo"}
+        for who in ("AUTHOR", "COMMITTER"):
+            self.environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
+        self.place.run("replica on notes")
+        self.bob("replica on notes")
+
+    def bob(self, line: str) -> str:
+        """Run a command in the clone, on a machine of its own."""
+        home = self.environment["HOLDFAST_HOME"]
+        self.environment["HOLDFAST_HOME"] = f"{home}-bob"
+        try:
+            return self.place.run(line, folder=self.place.home / "clone").stdout
+        finally:
+            self.environment["HOLDFAST_HOME"] = home
+
+    def __getattr__(self, step: str) -> Any:
+        """Return what the server can do, or the place: to be killed, to run hooks."""
+        return getattr(self.ask if step in ("read", "restart", "kill", "start") else self.place, step)
 
     steps: ClassVar = {
         **scripts.STEPS,
-        "hook": lambda script, given: script.place.hook(given.pop("event"), **given),
-        "read": lambda script, given: script.ask.read(given["uri"]),
-        "names": lambda script, _: sorted(script.ask.names),
         "policy": lambda script, _: script.ask.greeting["instructions"],
-        "written": lambda script, _: "".join(map(Path.read_text, script.place.settings())),
-        "http": lambda script, given: scripts.read(script.http(**given)),
-        "work": lambda script, given: script.place.work(**given),
-        "restart": lambda script, _: script.ask.restart(),
-        "kill": lambda script, _: script.ask.kill(),
-        "start": lambda script, _: script.ask.start(),
-        "use": lambda script, given: script.use(**given),
+        "written": lambda script, _: "".join(
+            path.read_text() for path in script.place.home.rglob("*") if path.suffix in (".json", ".yaml", ".md")
+        ),
         "chmod": lambda _script, given: Path(given["path"]).chmod(given["to"]),
         "mkdir": lambda _script, given: Path(given["path"]).mkdir(),
         "put": lambda script, given: scripts.STEPS["write"](script, {given["file"]: given["text"]}),
         "found": lambda script, given: [str(path) for path in script.place.home.rglob(given["name"])],
-        "repository": lambda script, given: script.place.repository(given["name"]),
-        "memories": lambda script, given: _memories(script.place, **given),
         "distinct": lambda _script, given: len(set(given["of"])) == len(given["of"]),
         "count": lambda _script, given: given["of"].count(given["what"]),
         "parsed": lambda script, given: json.loads(script.place.run(script.filled(given["words"])).stdout),
         "git": lambda script, given: script.place.git(*given["words"].split()),
-        "stored": lambda script, _: script.place.stored(),
-        "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,
         "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
-        "set_up": lambda script, _: _set_up(script.place, script.surface),
-        "observed": lambda script, given: _observed(script.place, **given),
         "transcript": lambda script, given: transcript(script.place.home / "transcript.jsonl", given["said"]),
-        "edit_memory": lambda script, given: _edit_memory(script.place, **given),
-        "pair": lambda script, _: _pair(script.place),
-        "bob": lambda script, given: _as_bob(script.place, given["line"]),
-        "import": lambda script, given: _import(script, given["system"], given["sql"]),
     }
-
-
-def _import(script: Script, system: str, sql: str) -> Any:
-    """Import a database that another system wrote, and return the report."""
-    with sqlite3.connect(script.place.home / "theirs.db") as db:
-        db.executescript(Path(__file__).with_name(sql).read_text())
-    return script.answer("$", "store", f" import --from {system} {script.place.home / 'theirs.db'}")
-
-
-def _memories(place: Place, on: dict[str, str], more: dict[str, str] | None = None) -> None:
-    """Import memories as bettermemory writes them, each created on a day of its own, some with more fields."""
-    folder = place.home / "memories"
-    folder.mkdir()
-    for number, (name, day) in enumerate(on.items()):
-        at = f"{day}T10:23:00+00:00"
-        head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: {at}\nupdated: {at}"
-        body = f"The {name} retries failed jobs; see the {name} runbook."
-        front = f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n{(more or {}).get(name, '')}---"
-        (folder / f"{day}-{name}.md").write_text(f"{front}\n{body}\n")
-    place.run(f"store import --from bettermemory {folder}")
-
-
-def _set_up(place: Place, surface: str) -> None:
-    """Set the surface up for Claude Code, in a repository with a commit."""
-    (place.home / ".claude").mkdir()
-    place.run(f"init --surface {surface} --client claude-code --yes")
-    (place.folder / "auth.py").write_text("EXPIRY = 24\n")
-    place.git("add", ".")
-    place.git("commit", "-qm", "first")
-
-
-def _observed(place: Place, prompt: str, event: str = "Stop", session: str = "s-1", **given: Any) -> None:
-    """Have a session of one prompt, and process what its hooks stored."""
-    said = {"last_assistant_message": "Done."} if event == "Stop" else {}
-    place.hook("SessionStart", source="startup", session_id=session)
-    place.hook("UserPromptSubmit", prompt=prompt, session_id=session)
-    place.hook(event, session_id=session, **said | given)
-    place.hook("SessionEnd", reason="exit", session_id=session)
-    place.work()
 
 
 def transcript(file: Path, said: list[str]) -> str:
@@ -138,38 +150,6 @@ def transcript(file: Path, said: list[str]) -> str:
     entries = [{"type": "assistant", "message": {"role": "assistant", "content": part}} for part in parts]
     file.write_text("\n".join(json.dumps(entry) for entry in entries) + "\n")
     return str(file)
-
-
-def _edit_memory(place: Place, old: str, new: str) -> None:
-    """Edit the one file of the user's markdown folder that has a text."""
-    files = Path(place.environment["HOLDFAST_HOME"]).rglob("*.md")
-    [file] = [path for path in files if old in path.read_text()]
-    file.write_text(file.read_text().replace(old, new))
-
-
-def _pair(place: Place) -> None:
-    """Turn notes on in the repository and in Bob's clone of it, each with a store of its own that accepts the other."""
-    bare = str(place.home / "remote.git")
-    place.git("init", "-q", "--bare", bare)
-    place.git("remote", "set-url", "origin", bare)
-    place.git("commit", "-q", "--allow-empty", "-m", "first")
-    place.git("push", "-q", "origin", "HEAD:main")
-    place.git("clone", "-q", "-b", "main", bare, str(place.home / "clone"))
-    place.environment |= {"HOLDFAST_QUARANTINE": "off", "HOLDFAST_PROJECT": "github.com/me/foo"}
-    for who in ("AUTHOR", "COMMITTER"):
-        place.environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
-    place.run("replica on notes")
-    _as_bob(place, "replica on notes")
-
-
-def _as_bob(place: Place, line: str) -> str:
-    """Run a command in the clone, on a machine of its own."""
-    home = place.environment["HOLDFAST_HOME"]
-    place.environment["HOLDFAST_HOME"] = f"{home}-bob"
-    try:
-        return place.run(line, folder=place.home / "clone").stdout
-    finally:
-        place.environment["HOLDFAST_HOME"] = home
 
 
 def scripts_in(module: str) -> dict[str, Callable[..., None]]:

@@ -20,9 +20,9 @@ def test_hooks_know_the_variable_for_the_folder_of_every_preset() -> None:
     assert {variable: name for name, variable in FOREIGN_HOMES.items()} == homes
 
 
-@pytest.mark.promise("instructions for agents name only tools that the surface has")
 @pytest.mark.parametrize("surface", SURFACES)
 def test_instructions(place: Place, surface: str) -> None:
+    """They name only tools that the surface has."""
     named = set(re.findall(r"`([a-z_]+)`", instructions((surface,)))) - {"holdfast", "staleness_verdict"}
     assert named
     assert named <= place.tools(surface).names

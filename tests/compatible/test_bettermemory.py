@@ -12,9 +12,9 @@ globals().update(scripts_in(__file__))
 TUTORIAL = 'When I ask for a "zero to hero" tutorial, I want a hands-on walkthrough with code I can run, not a tour of the IDE.'
 
 
-@pytest.mark.promise("round trip: bettermemory 1.4.1 writes, Holdfast imports and exports, bettermemory reads the same")
 @pytest.mark.xdist_group("bettermemory itself")
 def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
+    """bettermemory 1.4.1 writes, Holdfast imports and exports."""
     git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
     program = [original("bettermemory") / "bin" / "bettermemory"]
     there = place.original("bettermemory", program, BETTERMEMORY_DIR=tmp_path / "before")

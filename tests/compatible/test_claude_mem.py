@@ -22,7 +22,6 @@ from tests.hosts.running import Terminal, wait_for
 globals().update(scripts_in(__file__))
 
 
-@pytest.mark.promise("import in a terminal asks for the project of each name it does not know")
 def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
     database = tmp_path / "claude-mem.db"
     with sqlite3.connect(database) as db:
@@ -34,10 +33,9 @@ def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
     assert row["project"] == "github.com/me/foo"
 
 
-@pytest.mark.promise("round trip: claude-mem 13.25.3 writes, Holdfast imports and exports, claude-mem answers the same")
 @pytest.mark.xdist_group("claude-mem itself")
 def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
-    """Its hooks and its worker write; what its observer asks a model is answered by the text of a file."""
+    """claude-mem 13.25.3 writes, Holdfast imports and exports. Its hooks and its worker write; what its observer asks a model is answered by the text of a file."""
     observed, summed, saved, questions = Path(__file__).with_name("claude_mem_replies.txt").read_text().split("\n\n")
     with stub_server() as model:
         with _worker(place, tmp_path / "before", model.url) as (hook, ask):
@@ -75,16 +73,13 @@ def _worker(place: Place, home: Path, model: str) -> Iterator[tuple[Callable[...
     program = there.words(CLAUDE_MEM.hooks["SessionStart"])[0].split()[:3]
 
     def hook(event: str, *words: str, **given: Any) -> None:
-        command, payload = (
-            words or ("hook", "claude-code", event),
-            {"session_id": "c-1", "cwd": str(place.folder), **given},
-        )
-        ran([*program, *command], place.folder, env=environment, input=json.dumps(payload), check=True)
+        command = [*program, *(words or ("hook", "claude-code", event))]
+        payload = {"session_id": "c-1", "cwd": str(place.folder), **given}
+        ran(command, place.folder, env=environment, input=json.dumps(payload), check=True)
 
     def ask(path: str, body: str = "") -> Any:
-        asked = Request(
-            f"http://127.0.0.1:{port}/api/{path}", body.encode() or None, {"content-type": "application/json"}
-        )
+        media = {"content-type": "application/json"}
+        asked = Request(f"http://127.0.0.1:{port}/api/{path}", body.encode() or None, media)
         answer = urlopen(asked).read().decode()
         return json.loads(re.sub(r'(\\"),(?=\\")', r"\1, ", answer)) if answer[0] in "{[" else answer
 

@@ -15,21 +15,18 @@ from holdfast.model.ids import instant
 from tests.compatible.conftest import Place
 from tests.compatible.scripts import scripts_in
 
-promise = pytest.mark.promise
 globals().update(scripts_in(__file__))
 TABLE = Path(__file__).with_name("gitmem_names.txt").read_text().splitlines()[1:]
 ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|t-[0-9a-f]{8}"
 NAMES = {tool: aliases for tool, _, aliases in (line.partition(" ") for line in TABLE)}
 
 
-@promise("tool reference: every tool of every tier is listed, under its own name and every alias")
 def test_every_tool_and_alias(place: Place) -> None:
     place.environment["HOLDFAST_LIST_ALIASES"] = "1"
     names = place.tools("gitmem").names
     assert {name for tool, aliases in NAMES.items() for name in (tool, *aliases.split())} <= names
 
 
-@promise("every gm-* alias is a slash command of the plugin that names its tool")
 def test_gm_commands() -> None:
     folder = Path(__file__).parent.parent.parent / "plugin-memory" / "commands"
     aliases = {alias: tool for tool, names in NAMES.items() for alias in names.split() if alias.startswith("gm-")}
@@ -41,10 +38,9 @@ def test_gm_commands() -> None:
 STORED = ("learnings", "decisions", "threads", "suggested-threads")
 
 
-@promise("round trip: GitMem 1.8.0 writes, Holdfast imports and exports, GitMem answers the same")
 @pytest.mark.xdist_group("GitMem itself")
 def test_the_original_answers_as_before(place: Place, tmp_path: Path) -> None:
-    """Suggestions come from GitMem's server for paying users: theirs is written by hand."""
+    """GitMem 1.8.0 writes, Holdfast imports and exports. Suggestions come from GitMem's server for paying users: theirs is written by hand."""
     if not (program := os.environ.get("GITMEM_PROGRAM")):
         pytest.skip("GitMem is in no registry; GITMEM_PROGRAM names the bin/gitmem.js of one that was built")
     before, after = (tmp_path / name / ".gitmem" for name in ("before", "after"))

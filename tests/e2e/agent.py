@@ -56,7 +56,6 @@ class Agent:
             self.messages.append({"role": "user", "content": content})
 
     def ask(self, tools: list[Json]) -> Json:
-        """Send the conversation to the model; give what it answers."""
         body = json.dumps({"model": "toy", "max_tokens": 1000, "messages": self.messages, "tools": tools}).encode()
         address = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/messages"
         with urlopen(Request(address, body, {"content-type": "application/json"}), timeout=60) as reply:
@@ -101,8 +100,6 @@ class Agent:
 
 
 class Server:
-    """An MCP server over stdio."""
-
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process, self.sent = process, 0
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "toy", "version": "1"}}
@@ -122,9 +119,8 @@ class Server:
         return result
 
     def call(self, tool: str, given: Json) -> str:
-        return "\n".join(
-            part["text"] for part in self.request("tools/call", {"name": tool, "arguments": given})["content"]
-        )
+        content = self.request("tools/call", {"name": tool, "arguments": given})["content"]
+        return "\n".join(part["text"] for part in content)
 
 
 def _hooks(event: str) -> Iterator[str]:

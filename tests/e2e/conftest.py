@@ -19,9 +19,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "client" in metafunc.fixturenames:
         clients = CLIENTS if metafunc.config.getoption("--real-clients", default=False) else (SCRIPTED,)
         test = metafunc.function.__name__
-        metafunc.parametrize(
-            "client", [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients], scope="session"
-        )
+        rows = [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients]
+        metafunc.parametrize("client", rows, scope="session")
 
 
 def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:
@@ -35,13 +34,11 @@ def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture(scope="session")
 def day(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Day:
-    """Give what two sessions of a client left behind."""
     return work_a_day(client, tmp_path_factory.mktemp(client.name))
 
 
 @pytest.fixture
 def seat(client: Client, tmp_path: Path) -> Seat:
-    """Give a fresh seat of a user of this client."""
     return take_seat(tmp_path, client.files)
 
 

@@ -61,10 +61,8 @@ def session(
     cue = next(iter(scripts))
     with playing(scripts, **more) as model:
         prompt = cue if cue.startswith("/") else f"{cue}, please."
-        done = seat.run(
-            [*client.program(), *client.words(prompt, model.url, again=again)],
-            client.variables(model.url) | ({"PATH": path} if path else {}),
-        )
+        variables = client.variables(model.url) | ({"PATH": path} if path else {})
+        done = seat.run([*client.program(), *client.words(prompt, model.url, again=again)], variables)
     said = f"{client.title} ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     assert done.returncode == 0, said
     assert model.problems == [], said
@@ -73,7 +71,6 @@ def session(
 
 
 def after_call(model: Model, cue: str, tool: str) -> str:
-    """Give all that reached the model right after it called a tool."""
     told = model.told(cue)
     place = next(at for at, one in enumerate(told) if isinstance(one.answer, Call) and one.answer.tool.endswith(tool))
     return told[place + 1].text

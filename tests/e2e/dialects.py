@@ -8,6 +8,8 @@ from typing import Any
 
 Json = dict[str, Any]
 SSE = tuple[str, Any]  # the name of an event (or none) and its data
+BEGAN = 1_790_000_000  # when the model says it was asked
+SENT = {False: 100, True: 600_000}  # how many tokens it says it was sent: its context may be full
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +44,15 @@ class Dialect:
     ends: tuple[str, ...]  # of the path of a request
     read: Callable[[Json], Asked]
     answer: Callable[[Json, Say | Call, Json], tuple[Json, list[SSE]]]
-    streams: Callable[[str, Json], bool]
 
 
 def of_path(path: str) -> Dialect | None:
-    """Give the dialect of a request, or none if it is not for the model."""
     plain = path.partition("?")[0]
     return next((dialect for dialect in DIALECTS if plain.endswith(dialect.ends)), None)
 
 
-def _read_tokens(step: Say | Call) -> int:
-    """Give how many tokens the model says it was sent."""
-    return 600_000 if step.full else 100
-
-
 def _id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex[:24]}"
-
-
-def _wants_stream(_: str, body: Json) -> bool:
-    return bool(body.get("stream"))
 
 
 # How Anthropic's models are asked: Messages.
@@ -70,19 +61,19 @@ def _wants_stream(_: str, body: Json) -> bool:
 def _read_messages(body: Json) -> Asked:
     turns = [(one["role"] == "assistant", json.dumps(one["content"])) for one in body.get("messages", [])]
     tools = {one["name"]: one for one in body.get("tools") or [] if "name" in one}
-    found: dict[str, Json] = {
-        block["tool_name"]: {} for block in _blocks(body) if block.get("type") == "tool_reference"
-    }
+    blocks = (value for value in values_in(body) if isinstance(value, dict))
+    references = (block for block in blocks if block.get("type") == "tool_reference")
+    found: dict[str, Json] = {block["tool_name"]: {} for block in references}
     return Asked(turns=turns, tools=found | tools)
 
 
-def _blocks(value: Any) -> Iterator[Json]:
-    """Give every object anywhere in a value: tools that were searched for stand deep in results."""
+def values_in(value: Any) -> Iterator[Any]:
+    """Give a value and everything in it: tools that were searched for stand deep in results."""
+    yield value
     if isinstance(value, dict):
-        yield value
         value = list(value.values())
     for one in value if isinstance(value, list) else ():
-        yield from _blocks(one)
+        yield from values_in(one)
 
 
 def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:
@@ -93,16 +84,9 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
         block = {"type": "tool_use", "id": _id("toolu"), "name": step.tool, "input": step.given}
         begun, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(step.given)}
     why = "end_turn" if isinstance(step, Say) else "tool_use"
-    whole = {
-        "id": _id("msg"),
-        "type": "message",
-        "role": "assistant",
-        "model": body.get("model", "scripted"),
-        "content": [block],
-        "stop_reason": why,
-        "stop_sequence": None,
-        "usage": {"input_tokens": _read_tokens(step), "output_tokens": 10},
-    }
+    head = {"id": _id("msg"), "type": "message", "role": "assistant", "model": body.get("model", "scripted")}
+    usage = {"input_tokens": SENT[step.full], "output_tokens": 10}
+    whole = {**head, "content": [block], "stop_reason": why, "stop_sequence": None, "usage": usage}
     events: list[Json] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": begun},
@@ -122,10 +106,8 @@ def _read_responses(body: Json) -> Asked:
     if isinstance(items, str):
         items = [{"type": "message", "role": "user", "content": items}]
     searched = [tool for item in items for tool in item.get("tools") or []]
-    return Asked(
-        turns=[(_by_model(item), json.dumps(item)) for item in items],
-        tools=dict(_named([*(body.get("tools") or []), *searched])),
-    )
+    tools = dict(_named([*(body.get("tools") or []), *searched]))
+    return Asked(turns=[(_by_model(item), json.dumps(item)) for item in items], tools=tools)
 
 
 def _by_model(item: Json) -> bool:
@@ -144,21 +126,11 @@ def _named(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
 
 def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, list[SSE]]:
     item = _item(step, tool)
-    whole = {
-        "id": _id("resp"),
-        "object": "response",
-        "created_at": 1_790_000_000,
-        "model": body.get("model", "scripted"),
-        "status": "completed",
-        "output": [item],
-        "usage": {
-            "input_tokens": _read_tokens(step),
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 10,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": _read_tokens(step) + 10,
-        },
-    }
+    read = SENT[step.full]
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    usage = {"input_tokens": read, "output_tokens": 10, "total_tokens": read + 10, **details}
+    head = {"id": _id("resp"), "object": "response", "created_at": BEGAN, "model": body.get("model", "scripted")}
+    whole = {**head, "status": "completed", "output": [item], "usage": usage}
     events: list[Json] = [
         {"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
@@ -185,10 +157,8 @@ def _item(step: Say | Call, tool: Json) -> Json:
 
 
 def _read_chat(body: Json) -> Asked:
-    return Asked(
-        turns=[(one.get("role") == "assistant", json.dumps(one)) for one in body.get("messages", [])],
-        tools={one["function"]["name"]: one for one in body.get("tools") or []},
-    )
+    turns = [(one.get("role") == "assistant", json.dumps(one)) for one in body.get("messages", [])]
+    return Asked(turns=turns, tools={one["function"]["name"]: one for one in body.get("tools") or []})
 
 
 def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:
@@ -197,8 +167,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         function = {"name": step.tool, "arguments": json.dumps(step.given)}
         said["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": function}]
     why = "stop" if isinstance(step, Say) else "tool_calls"
-    head = {"id": _id("chat"), "created": 1_790_000_000, "model": body.get("model", "scripted")}
-    read = _read_tokens(step)
+    head = {"id": _id("chat"), "created": BEGAN, "model": body.get("model", "scripted")}
+    read = SENT[step.full]
     usage = {"prompt_tokens": read, "completion_tokens": 10, "total_tokens": read + 10}
     piece = {**head, "object": "chat.completion.chunk"}
     pieces = [
@@ -207,10 +177,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         {**piece, "choices": [], "usage": usage},
     ]
     choice = {"index": 0, "message": said, "finish_reason": why}
-    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}, [
-        *(("", one) for one in pieces),
-        ("", "[DONE]"),
-    ]
+    whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+    return whole, [("", one) for one in (*pieces, "[DONE]")]
 
 
 # How Google's models are asked.
@@ -218,10 +186,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
 
 def _read_gemini(body: Json) -> Asked:
     listed = [one for group in body.get("tools") or [] for one in group.get("functionDeclarations", [])]
-    return Asked(
-        turns=[(one.get("role") == "model", json.dumps(one)) for one in body.get("contents", [])],
-        tools={one["name"]: one for one in listed},
-    )
+    turns = [(one.get("role") == "model", json.dumps(one)) for one in body.get("contents", [])]
+    return Asked(turns=turns, tools={one["name"]: one for one in listed})
 
 
 def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:
@@ -233,7 +199,7 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
             part = {"text": json.dumps(own)}
     else:
         part = {"functionCall": {"id": _id("call"), "name": step.tool, "args": step.given}}
-    read = _read_tokens(step)
+    read = SENT[step.full]
     whole = {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": 10, "totalTokenCount": read + 10},
@@ -244,13 +210,8 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
 
 
 DIALECTS = (
-    Dialect(ends=("/v1/messages",), read=_read_messages, answer=_answer_messages, streams=_wants_stream),
-    Dialect(ends=("/responses",), read=_read_responses, answer=_answer_responses, streams=_wants_stream),
-    Dialect(ends=("/chat/completions",), read=_read_chat, answer=_answer_chat, streams=_wants_stream),
-    Dialect(
-        ends=(":generateContent", ":streamGenerateContent"),
-        read=_read_gemini,
-        answer=_answer_gemini,
-        streams=lambda path, _: ":streamGenerateContent" in path,
-    ),
+    Dialect(ends=("/v1/messages",), read=_read_messages, answer=_answer_messages),
+    Dialect(ends=("/responses",), read=_read_responses, answer=_answer_responses),
+    Dialect(ends=("/chat/completions",), read=_read_chat, answer=_answer_chat),
+    Dialect(ends=(":generateContent", ":streamGenerateContent"), read=_read_gemini, answer=_answer_gemini),
 )

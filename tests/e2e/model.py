@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 from tests.adapters.stub import serving
-from tests.e2e.dialects import Asked, Call, Json, Say, of_path
+from tests.e2e.dialects import Asked, Call, Json, Say, of_path, values_in
 
 Script = Sequence[Say | Call]
 SUBAGENT = "the sub-agent"  # in what a call is given: the one that was started last
@@ -30,7 +30,7 @@ class Request:
     @property
     def text(self) -> str:
         """Give all that reached the model, as text; line ends and quotes are plain."""
-        return "\n".join(_strings(self.body))
+        return "\n".join(value for value in values_in(self.body) if isinstance(value, str))
 
 
 @dataclass(slots=True)
@@ -87,17 +87,8 @@ def _cue(turns: Sequence[tuple[bool, str]], cues: Mapping[str, Script]) -> str:
     return ""
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one)
-
-
 @contextmanager
 def playing(scripts: Mapping[str, Script], **more: Any) -> Iterator[Model]:
-    """Serve a model with these scripts until the end of the block."""
     model = Model(scripts, **more)
     with serving(_Handler, model=model) as model.url:
         yield model
@@ -123,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
         step = self.model.answer(self.path, body, asked)
         tool = asked.tools.get(step.tool, {}) if isinstance(step, Call) else {}
         whole, events = dialect.answer(body, step, tool)
-        if not dialect.streams(self.path, body):
+        if not body.get("stream") and ":streamGenerateContent" not in self.path:
             self._json(200, whole)
             return
         self._send(200, "text/event-stream", "".join(_event(name, data) for name, data in events).encode())

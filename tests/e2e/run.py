@@ -22,7 +22,6 @@ UP, UP_AND_RUNNING = 0x8914, 0x41  # SIOCSIFFLAGS; IFF_UP | IFF_RUNNING
 
 
 def main() -> int:
-    """Fetch, cut the network, test."""
     if CUT not in os.environ:
         fetch(PROGRAMS)
         _go_where_no_network_is()

@@ -1,17 +1,19 @@
 """Somebody's place of work for one test: a home and a repository to throw away, and what is run there."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, CompletedProcess
 from typing import Any
 
 from holdfast.hosts.setup.machine import check_lasting
 from holdfast.model.errors import Invalid
+from tests.conftest import ran
 from tests.hosts.running import preloaded
+from tests.replicas.seats import git
 
 # Everything a program at this seat is told: nothing comes from who runs the tests.
 BARE = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
@@ -26,38 +28,18 @@ class Seat:
     """One user's home and the repository they work in."""
 
     root: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def repository(self) -> Path:
-        return self.root / "shop"
-
-    @property
-    def store(self) -> Path:
-        return self.home / ".local" / "share" / "holdfast"
+    home: Path
+    repository: Path
+    store: Path
 
     @property
     def variables(self) -> dict[str, str]:
         return BARE | {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp")}
 
-    def run(
-        self, command: Sequence[str], more: Mapping[str, str] | None = None, seconds: float = PATIENCE
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(self, command: Sequence[str], more: Mapping[str, str] | None = None) -> CompletedProcess[str]:
         """Run a program in the repository, with this home and nothing else of the machine's environment."""
-        return subprocess.run(
-            command,
-            cwd=self.repository,
-            env=self.variables | dict(more or {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        env = self.variables | dict(more or {})
+        return ran(command, self.repository, env=env, stdin=DEVNULL, errors="replace", timeout=PATIENCE)
 
     def holdfast(self, *words: str) -> str:
         """Run the command line of this very checkout; it must succeed."""
@@ -69,11 +51,9 @@ class Seat:
         return done.stdout
 
     def told(self, *words: str) -> Any:
-        """Give what the command line answers in JSON."""
         return json.loads(self.holdfast(*words, "--json"))
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """Give the memories of a kind."""
         found: list[dict[str, Any]] = self.told("list", "--kind", kind, "--limit", "100")["records"]
         return found
 
@@ -109,8 +89,8 @@ def python() -> str:
 
 
 def take_seat(root: Path, files: Mapping[str, str]) -> Seat:
-    """Make a home with these files, and a small repository."""
-    seat = Seat(root)
+    home = root / "home"
+    seat = Seat(root, home, root / "shop", home / ".local" / "share" / "holdfast")
     for folder in (seat.home, seat.repository / "build", root / "tmp"):
         folder.mkdir(parents=True)
     for name, text in {".config/holdfast/config.toml": SETTINGS, **files}.items():
@@ -118,10 +98,8 @@ def take_seat(root: Path, files: Mapping[str, str]) -> Seat:
         (seat.home / name).write_text(text, encoding="utf-8")
     (seat.repository / "shop.py").write_text('"""A shop."""\n', encoding="utf-8")
     (seat.repository / ".gitignore").write_text("build/\n", encoding="utf-8")
-    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "A shop"]):
-        author = {f"GIT_{who}_{what}": "tester" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        done = seat.run(["git", *words], {**author, "GIT_CONFIG_NOSYSTEM": "1"})
-        assert done.returncode == 0, done.stderr
+    for words in ("init -q -b main", "add .", "commit -q -m shop"):
+        git(seat.repository, *words.split())
     return seat
 
 

@@ -22,7 +22,6 @@ OPEN = Say("The shop is open.")
 
 @pytest.fixture
 def placed(client: Client, seat: Seat) -> Seat:
-    """Set the client up, and plant something to know."""
     seat.holdfast("init", "--yes", "--client", client.name)
     plant(seat)
     return seat
@@ -176,20 +175,6 @@ def test_a_session_with_the_plugin_is_told_warned_and_captured(client: Client, s
     assert SIGN in after_call(model, MORNING, client.shell("").tool)
     assert [one["fields"].get("files_modified") for one in seat.records("observation")] == [["oven.py"]]
     assert seat.sessions() == [f"{MORNING}, please."]
-
-
-@pytest.mark.whole  # tests/hosts/test_present.py shows the same with hooks alone
-def test_a_session_knows_what_another_terminal_changed_just_before(client: Client, placed: Seat) -> None:
-    cited = "The shop is described in its first line."
-    placed.holdfast("remember", "--anchor", "shop.py", cited)
-    placed.work()
-    (decided,) = placed.records("decision")
-    placed.holdfast("remember", "--kind", "preference", LEARNED)
-    placed.holdfast("forget", decided["id"], "--reason", "prices are rounded now")
-    (placed.repository / "shop.py").write_text('"""A bakery."""\n', encoding="utf-8")
-    first = session(placed, client, {MORNING: [Say(DONE)]}).told(MORNING)[0].text
-    assert (LEARNED in first, DECISION in first) == (True, False)
-    assert "[check first" in first.partition(cited)[2].partition("\\n- ")[0].partition("\n")[0]
 
 
 def test_every_limit_stands_in_the_readme_with_its_reason_and_is_about_a_promise_there_is() -> None:

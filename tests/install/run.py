@@ -85,21 +85,18 @@ def action(place: Path, what: str) -> Path:
 
 
 def pip(place: Path, what: str) -> Path:
-    """Install with pip, in an environment of its own."""
     run([UV, "venv", "--quiet", "--seed", "--python", sys.executable, place / "venv"], place)
     run([place / "venv" / "bin" / "pip", "install", "--quiet", NO_BYTECODE, what], place)
     return place / "venv" / "bin" / "holdfast"
 
 
 def pipx(place: Path, what: str) -> Path:
-    """Install with pipx."""
     more = {"PIPX_HOME": str(place / "pipx"), "PIPX_BIN_DIR": str(place / "bin"), "PIPX_DEFAULT_PYTHON": sys.executable}
     run([UV, "tool", "run", "--quiet", "pipx", "install", "--quiet", f"--pip-args={NO_BYTECODE}", what], place, **more)
     return place / "bin" / "holdfast"
 
 
 def uv(place: Path, what: str) -> Path:
-    """Install as a tool of uv."""
     more = {"UV_TOOL_DIR": str(place / "tools"), "UV_TOOL_BIN_DIR": str(place / "bin"), "UV_COMPILE_BYTECODE": "0"}
     run([UV, "tool", "install", "--quiet", "--python", sys.executable, what], place, **more)
     return place / "bin" / "holdfast"

@@ -31,16 +31,8 @@ def store(memory: holdfast.Memory) -> ours.HoldfastStore:
     return ours.HoldfastStore(memory)
 
 
-ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
-    (("users", "ada"), "tea", {"text": "Ada likes tea.", "score": 5, "tags": ["a", "b"], "deep": {"x": 1, "y": None}}),
-    (("users", "ada"), "work", {"text": "Ada works on payments.", "score": 2.5}),
-    (("users", "ada", "old"), "tea", {"text": "Ada liked coffee.", "score": 1}),
-    (("users", "Bo B/%"), "ada", {"text": "Bo knows Ada.", "score": "3"}),
-    (("users",), "ada", {"count": 2}),
-    (("docs", "größe", "v1"), "", {"nothing": []}),
-    (("docs", "b", "v1"), "x", {}),
-    (("cache", "x" * 120), "y" * 200, {"flag": True}),
-]
+ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]]
+ITEMS = [(tuple(namespace), key, value) for namespace, key, value in rows("items_of_namespaces")]
 FILTERS: list[dict[str, Any]] = rows("filters_of_items")
 
 

@@ -55,7 +55,6 @@ def main() -> int:
 
 
 def install() -> None:
-    """Fetch the tools, unless they are there in the versions we want."""
     if any(installed(TOOLS, name) != version for name, version in PACKAGES.items()):
         fetched(TOOLS, PACKAGES.items())
 
@@ -70,12 +69,7 @@ def inspect(environment: dict[str, str]) -> Iterator[str]:
         asked = [(*one, target) for host, target, questions in hosts for one in product((host,), ERAS, questions)]
         asked = asked[:: 3 if "some" in sys.argv else 1]
         with ThreadPoolExecutor(2) as pool:
-            problems = pool.map(lambda one: _inspect(one[3], one[1], one[2], environment), asked)
-            for (host, era, question, _), problem in zip(asked, problems, strict=True):
-                if problem:
-                    yield f"inspector, {host}, {era}, {question[0]}: {problem}"
-                else:
-                    print(f"inspector: {host}, {era}, {question[0]}")
+            yield from filter(None, pool.map(lambda one: _inspect(environment, *one), asked))
 
 
 def _offered() -> list[tuple[str, ...]]:
@@ -85,11 +79,12 @@ def _offered() -> list[tuple[str, ...]]:
     return [(f"{kind}/list", *(["--strict"] if kind == "tools" else [])) for kind in kinds] + [("tools/call", *RECALL)]
 
 
-def _inspect(target: Sequence[str], era: str, question: Sequence[str], environment: dict[str, str]) -> str:
+def _inspect(environment: dict[str, str], host: str, era: str, question: Sequence[str], target: Sequence[str]) -> str:
     command = ["--cli", *target, "--protocol-era", era, "--method", *question, "--format", "json"]
-    done = _node(INSPECTOR, *command, environment=environment)
+    done, asked = _node(INSPECTOR, *command, environment=environment), f"inspector, {host}, {era}, {question[0]}"
     if done.returncode or "result" not in done.stdout:
-        return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
+        return f"{asked}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
+    print(asked)
     return ""
 
 

@@ -36,9 +36,8 @@ class Site:
 
     def post(self, path: str, status: int = 303, /, **fields: str) -> str:
         """Send one of our own forms, as a browser does."""
-        answer = self.browser.post(
-            path, data={"csrf": self.keys.form, **fields}, headers={"origin": ORIGIN}, follow_redirects=False
-        )
+        form = {"csrf": self.keys.form, **fields}
+        answer = self.browser.post(path, data=form, headers={"origin": ORIGIN}, follow_redirects=False)
         assert answer.status_code == status, (path, answer.status_code, answer.text[:500])
         return str(answer.headers.get("location", answer.text))
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.hosts.running import Forked, hooked, preloaded
+from tests.replicas.seats import git
 
 CHROMIUM = "/usr/bin/chromium"
 WIDTH, HEIGHT = 1280, 860
@@ -36,32 +36,27 @@ class Viewer:
         self.token = (home / "http-token").read_text().strip()
 
     def close(self) -> None:
-        """Stop it and wait."""
         self.process.close()
 
     def run(self, *arguments: str) -> str:
-        """Run another command on the same store."""
         done = preloaded(arguments, self.folder, self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
 
 def checkout(folder: Path, remote: str) -> Path:
-    """Make a checkout of a project."""
     folder.mkdir(parents=True)
-    for command in (("init", "-q"), ("remote", "add", "origin", f"https://{remote}.git")):
-        subprocess.run(["git", "-C", str(folder), *command], check=True, capture_output=True)
+    git(folder, "init", "-q")
+    git(folder, "remote", "add", "origin", f"https://{remote}.git")
     return folder
 
 
 def hook(home: Path, event: str, folder: Path, session: str, **given: Any) -> None:
-    """Run the real hook as a client does."""
     hooked(home, folder, event, environment={**os.environ, "HOLDFAST_HOME": str(home)}, session_id=session, **given)
 
 
 @contextmanager
 def stream(address: str, key: str, query: str = "") -> Iterator[HTTPResponse]:
-    """Open the live stream as a program does."""
     with closing(HTTPConnection(urlsplit(address).netloc, timeout=120)) as connection:
         connection.request("GET", f"/stream?{query}", headers={"authorization": f"Bearer {key}"})
         answer = connection.getresponse()
@@ -71,10 +66,8 @@ def stream(address: str, key: str, query: str = "") -> Iterator[HTTPResponse]:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Give Debian's Chromium."""
     with sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--force-color-profile=srgb", "--disable-gpu"]
-        )
+        options = ["--no-sandbox", "--force-color-profile=srgb", "--disable-gpu"]
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         browser.close()

@@ -1,6 +1,5 @@
 """Scripts of the viewer (`tests/scripts.py`): what a browser gets and posts, and what an agent does in the same memory meanwhile."""
 
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from tests import scripts
 from tests.conftest import Time, keep, make_memory, new_file, new_folder
+from tests.replicas.seats import git
 from tests.rows import missing
 from tests.verbs import scripts as verbs
 from tests.web.conftest import Site, viewer_of
@@ -22,17 +22,19 @@ from tests.web.conftest import Site, viewer_of
 
 @dataclass(kw_only=True)
 class Script(verbs.Script):
-    """A script of the viewer, in an empty project or in a repository (`@drifted`); `@` also begins a verb, as an agent calls it."""
+    """A script of the viewer, in an empty project or in a repository (`@drifted`); `@` also begins a verb,
+    as an agent calls it. A request with `of` is answered with what that memory is then."""
 
     site: Site
 
-    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
+    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
         assert not refused, "give the status instead"
         ask: Callable[..., str] = self.site.get if tool == "get" else self.site.post
-        status = (arguments.pop("status"),) if "status" in arguments else ()
-        return ask(arguments.pop("path"), *status, **arguments)
+        status, of = (arguments.pop("status"),) if "status" in arguments else (), arguments.pop("of", None)
+        said = ask(arguments.pop("path"), *status, **arguments)
+        return said if of is None else self.steps["get"](self, {"reference": of})
 
-    def drift(self) -> Record:
+    def drifted(self) -> Record:
         context = drifted(new_folder(self.folder / "drifted" / "checkout"), self.time)
         self.site, record = context.__enter__()
         self.memory = self.site.memory
@@ -51,11 +53,15 @@ class Script(verbs.Script):
             import_lines(self.memory, export(theirs), quarantine_as=by)
         return ids
 
+    def settings(self, text: str = "") -> str:
+        """Write the user's file of settings if a text is given; return it."""
+        if text:
+            new_file(user_file(), text)
+        return user_file().read_text() if user_file().exists() else ""
+
     steps: ClassVar = verbs.Verbs(
         {
             **verbs.Script.steps,
-            "shows": lambda script, given: script.shows(**given),
-            "receive": lambda script, given: script.receive(**given),
             "inject": lambda script, given: script.memory.commit(
                 [script.memory.event("injected", script.memory.actor.session, data=given)]
             ),
@@ -66,17 +72,8 @@ class Script(verbs.Script):
                 script.request.getfixturevalue("monkeypatch").setattr(name, given[name]) for name in given
             ],
             "undo": lambda script, given: script.site.undo(**given),
-            "drifted": lambda script, _: script.drift(),
-            "settings": lambda _, given: (
-                str(new_file(user_file(), given["text"])) if given else "".join(map(Path.read_text, _files()))
-            ),
         }
     )
-
-
-def _files() -> list[Path]:
-    """Return the user's file of settings, if there is one."""
-    return [user_file()] if user_file().exists() else []
 
 
 @contextmanager
@@ -84,9 +81,8 @@ def drifted(folder: Path, time: Time) -> Iterator[tuple[Site, Record]]:
     """Yield a viewer in a repository where the code behind a memory changed: RETRIES was 3 and is 5."""
     (folder / "app.py").write_text("# one\nRETRIES = 3\n\n\ndef pay():\n    return RETRIES\n")
     new_file(folder / "docs" / "notes.md", "Nothing known.\n")
-    author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
-    for step in (["init", "-q"], ["add", "app.py", "docs"], [*author, "commit", "-qm", "begin"]):
-        subprocess.run(["git", *step], cwd=folder, check=True)
+    for step in ("init -q", "add app.py docs", "commit -qm begin"):
+        git(folder, *step.split())
     seen = make_memory(folder, time)
     seen = replace(seen, checkout=GitCheckout(folder, seen.project))
     record = keep(seen, "RETRIES is 3.", anchors=("app.py::RETRIES=3",))
@@ -99,8 +95,6 @@ def drifted(folder: Path, time: Time) -> Iterator[tuple[Site, Record]]:
 
 
 def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module."""
-
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         site, time, tmp = (request.getfixturevalue(name) for name in ("site", "time", "tmp_path"))
         known |= {"long": "x" * 600}

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
@@ -13,7 +11,7 @@ import pytest
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from tests.conftest import keep
-from tests.hosts.running import preloaded, wait_for
+from tests.hosts.running import Forked, preloaded, wait_for
 from tests.web.running import Viewer, checkout, hook, stream
 
 
@@ -53,12 +51,11 @@ def test_nothing_is_looked_at_while_nobody_looks(viewer: Viewer) -> None:
 
 
 def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> None:
-    command = [sys.executable, "-m", "holdfast", "watch", "--last", "200", "--json"]
-    watching = subprocess.Popen(command, cwd=viewer.folder, env=viewer.environment, stdout=subprocess.PIPE, text=True)
+    command = ("-m", "holdfast", "watch", "--last", "200", "--json")
+    watching = Forked(command, viewer.folder, viewer.environment, text=True)
     guard = Timer(300, watching.kill)
     guard.start()
     try:
-        assert watching.stdout is not None
         assert any("Refunds go through the ledger." in line for line in watching.stdout)
         hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-watch", prompt="Is anybody there?")
         told: dict[str, str] = {}

@@ -27,7 +27,7 @@ from holdfast.verbs.records.lifecycle import link, record_use
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.thread import open_thread
+from holdfast.verbs.sessions.thread import open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
 from tests.compatible.conftest import git
 from tests.conftest import Time, keep
@@ -134,19 +134,24 @@ def test_the_inbox_has_the_reason_the_code_and_what_can_be_done(tmp_path: Path, 
 def test_an_action_of_each_page_is_undone_by_its_button(site: Site, time: Time) -> None:
     older, newer = keep(site.memory, "The service listens on port 8080."), keep(site.memory, "It listens on port 9090.")
     mark(site.memory, older.id, newer.id)
+    thread = keep(site.memory, "Write the guide.", kind="thread")
 
     def looks() -> object:
         usage = [get(site.memory, one.id).usage for one in (older, newer)]
         states = [find(site.memory, one.id).record for one in (older, newer)]
-        return usage, [(one.state, one.links, one.visibility, one.confidence) for one in states]
+        kept = [(one.state, one.links, one.visibility, one.confidence) for one in states]
+        return usage, kept, open_threads(site.memory)
 
-    before = looks()
     time.pass_days(1)
+    before = looks()
     for path, fields in (
         (f"/review/{newer.id}/weaken", {"sort": "contradiction", "with": older.id}),
         ("/review/many", {"what": "reject", "id": newer.id}),
         (f"/r/{newer.id}/use", {"outcome": "applied"}),
         (f"/r/{newer.id}/link", {"relation": "refines", "target": older.id}),
+        (f"/threads/{thread.id}/touch", {}),
+        ("/threads/open", {"text": "Write the guide."}),
+        ("/threads/open", {"text": "Ask the team about the cold storage."}),
     ):
         site.post(path, **fields)
         assert looks() != before, path

@@ -21,10 +21,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
 def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, keys: dict[str, str]) -> None:
     base = served.url.removesuffix("/mcp")
-    assert "Saved" in call(
-        served, keys["ben"], "remember", text="The kiosk firmware needs a cold reboot after flashing."
-    )
-    call(served, keys["carla"], "remember", text="The vault of the bank opens at seven.")
+    text = "The kiosk firmware needs a cold reboot after flashing."
+    assert "Saved" in call(served, keys["ben"], "remember", text=text)
     with chromium() as browser:
         context = browser.new_context()
         expect.set_options(timeout=180_000)
@@ -41,8 +39,6 @@ def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, k
         expect(page.get_by_text("anna", exact=True)).to_be_visible()
         page.get_by_role("link", name=re.compile("kiosk firmware")).first.click()
         expect(page.locator("#pane h1")).to_contain_text("kiosk firmware")
-        page.goto(f"{base}/memories?q=vault+of+the+bank&project=*")
-        expect(page.get_by_role("main")).not_to_contain_text("opens at seven")
         page.get_by_role("button", name="Log out").click()
         expect(page).to_have_url(f"{base}/login")
         page.goto(f"{base}/memories")
