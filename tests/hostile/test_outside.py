@@ -22,7 +22,6 @@ from holdfast.adapters.replicas.git_notes import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items
-from holdfast.hosts.cli.main import cli
 from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL, INVALID_PARAMS, Server
 from holdfast.hosts.mcp.serving import serving
@@ -255,7 +254,8 @@ def test_every_number_and_date_of_every_command_is_answered(tmp_path: Path, own_
     run: Run = runner(tmp_path, own_home)
     about = kept(run, "The deploy needs two approvals.")
     failures, asked = {}, list[tuple[str, ...]]()
-    for path, command in commands_of(cli, ()):
+    leaves = [(path, each) for path, each in commands() if not isinstance(each, click.Group)]
+    for path, command in [(path, each) for path, each in leaves if not LEAVES_ALONE & {*path}]:
         needed = [about for one in command.params if isinstance(one, click.Argument) and one.required]
         asked += [(*path, *needed, option) for option in options_of(command)]
     assert len(asked) > 60
@@ -273,12 +273,6 @@ def options_of(command: click.Command) -> Iterator[str]:
         if isinstance(option, click.Option) and not option.is_flag and (is_number or DATED & set(option.opts)):
             values = (str(10**30), "-1", "nan") if is_number else DATES[:4]
             yield from (f"{option.opts[0]}={value}" for value in values)
-
-
-def commands_of(group: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for inner, command in commands(group, path):
-        if not isinstance(command, click.Group) and not LEAVES_ALONE & {*inner}:
-            yield inner, command
 
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)
