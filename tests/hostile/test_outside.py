@@ -35,7 +35,7 @@ from tests import engines
 from tests.conftest import Time, contents, keep, make_memory, new_file, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hosts.running import Run, answer, kept, runner
-from tests.hosts.test_help import commands
+from tests.hosts.test_help import EVERY
 from tests.rows import WHOLE, each, refused, rows, sampled
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -247,6 +247,9 @@ def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
 
 
 LEAVES_ALONE = set("web watch mcp serve work init server bench hook".split())  # they serve, or change the machine
+COMMANDS = [
+    (path, each) for path, each in EVERY.items() if not isinstance(each, click.Group) and not LEAVES_ALONE & {*path}
+]
 DATED = {"--since", "--until", "--before", "--after", "--at", "--on", "--as-of"}
 
 
@@ -254,8 +257,7 @@ def test_every_number_and_date_of_every_command_is_answered(tmp_path: Path, own_
     run: Run = runner(tmp_path, own_home)
     about = kept(run, "The deploy needs two approvals.")
     failures, asked = {}, list[tuple[str, ...]]()
-    leaves = [(path, each) for path, each in commands() if not isinstance(each, click.Group)]
-    for path, command in [(path, each) for path, each in leaves if not LEAVES_ALONE & {*path}]:
+    for path, command in COMMANDS:
         needed = [about for one in command.params if isinstance(one, click.Argument) and one.required]
         asked += [(*path, *needed, option) for option in options_of(command)]
     assert len(asked) > 60

@@ -18,12 +18,11 @@ import pytest
 
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store, schema_steps
-from holdfast.hosts.cli.main import cli
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, new_folder
-from tests.hostile.test_outside import commands_of
+from tests.hostile.test_outside import COMMANDS
 from tests.hosts.running import Run, kept
 from tests.hosts.test_mcp import messages, tool_call
 from tests.rows import refused, sampled
@@ -76,7 +75,7 @@ def disk(request: pytest.FixtureRequest, run: Run, tmp_path: Path, store: Path) 
     """Yield a function that runs `holdfast` on a copy of the store on such a disk."""
     kind = request.param
     if kind in ("full", "read-only") and not CAN_MOUNT:
-        pytest.skip("this user may not mount; tests/engine/test_durability.py limits the size of files")
+        pytest.skip("this user may not mount; tests/engine/test_databases.py limits the size of files")
     place = new_folder(tmp_path / "disk")
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
@@ -200,7 +199,7 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
 def test_every_command_answers_or_refuses_where_nothing_can_be_written(run: Run, store: Path, memory_id: str) -> None:
     _set_modes(store, 0o400, 0o500)
     failures = {}
-    for path, command in sampled(commands_of(cli, ()), 4):
+    for path, command in sampled(COMMANDS, 4):
         given = [memory_id for one in command.params if isinstance(one, click.Argument) and one.required]
         done = run(*path, *given, program=MODES, HOLDFAST_HOME=str(store))
         if done.returncode not in (*range(6), 64) or "Traceback" in done.stderr:
