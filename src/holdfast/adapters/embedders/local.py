@@ -84,7 +84,7 @@ class LocalClassifier:
         number, pieces = [*CLASSES].index(task), [tokenizer.encode(text)[1:-1] for text in (first, second) if text]
         longest = zip(pieces, LONGEST_JUDGED[task], strict=False)
         parts = [[*tokens[:most], tokenizer.last] for tokens, most in longest]
-        segments = [0, *(place for place, part in enumerate(parts) for _ in part)]
+        segments = [0, *[place for place, part in enumerate(parts) for _ in part]]
         given = {"task": [[number]], "input_ids": [[token for part in parts for token in part]], "segments": [segments]}
         inputs = {name: np.array(values, dtype=np.int64) for name, values in given.items()}
         scores = session.run([task], inputs)[0][0].astype(float) / TEMPERATURES[task]

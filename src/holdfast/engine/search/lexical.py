@@ -183,14 +183,17 @@ def fits(bodies: Iterable[str], idf: Mapping[str, float], means: tuple[float, fl
         if len(lines) > 3:
             best = max([_bm25(line, held, means[1]) for line in lines])
         score = ((1 - PASSAGE) * whole + PASSAGE * best) / total
-        found.append((score, sum([weight for _, weight in held]) / total))
+        found.append((score, sum(map(itemgetter(1), held)) / total))
     return found
 
 
 def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:
     norm = K1 * (1 - B + B * len(body) / mean)
-    counts = [(body.count(pattern), weight) for pattern, weight in held]
-    return (K1 + 1) * sum([weight * count / (count + norm) for count, weight in counts])
+    score = 0.0
+    for pattern, weight in held:
+        count = body.count(pattern)
+        score += weight * count / (count + norm)
+    return (K1 + 1) * score
 
 
 def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:
@@ -201,7 +204,7 @@ def similar(store: Store, record: Record, *, retired: bool = False) -> list[tupl
     if not index.is_empty(store.db, place):
         longest = sorted(wanted, key=lambda word: (-len(word), word))[:LONGEST_WORDS]
         found = index.newest_holders(store.db, [[word] for word in longest], place, NEWEST)
-        shared = Counter(number for holders in found for number in holders)
+        shared = Counter([number for holders in found for number in holders])
         near = heapq.nlargest(MOST, shared, key=shared.__getitem__)
     texts = {abs(number): meaningful(text) for number, text in index.bodies(store.db, near).items()} if near else {}
     shares = {number: len(wanted & theirs) / (len(wanted | theirs) or 1) for number, theirs in texts.items()}

@@ -175,7 +175,8 @@ class _Search:
 
     def consider(self, numbers: Iterable[int]) -> None:
         """Score the records that the spans and the filter allow, and add the best to the candidates."""
-        here = (number for number in numbers if any(low <= number <= high for low, high in self.spans))
+        given = [*numbers]
+        here = [number for low, high in self.spans for number in given if low <= number <= high]
         shown = [number for number in here if self.allowed is None or number in self.allowed]
         meaning = self._meaning(shown)
         # The look-up gives a rough word score; only the most promising records are scored exactly.
@@ -192,17 +193,15 @@ class _Search:
             body = place.body
             text, _, labels = body.rpartition("\n")  # the author is among the labels
             has_all = coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS
-            share = min(1.0, words) if has_all else sum(one in body for one in patterns) / max(1, len(patterns))
+            named = sum([one in body for one in patterns]) / len(patterns) if patterns else 0.0
             self.candidates[number] = Candidate(
                 number=number,
                 words=words,
                 meaning=meaning.get(number),
                 tokens=similarities.get(number),
                 coverage=coverage,
-                person=SPEAKER
-                if any(one in labels for one in people)
-                else SUBJECT * any(one in text for one in people),
-                exact=EXACTLY * share,
+                person=max([SPEAKER * (one in labels) or SUBJECT * (one in text) for one in people]) if people else 0.0,
+                exact=EXACTLY * (min(1.0, words) if has_all else named),
             )
 
     def _tokens(self, numbers: Collection[int]) -> dict[int, float]:
@@ -226,14 +225,14 @@ class _Search:
     def lend(self) -> None:
         """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
         candidates = self.candidates
-        best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
+        best = heapq.nlargest(LENDERS, candidates.values(), key=attrgetter("base"))
         lenders = [(one, self.places[one.number]) for one in best if self.places[one.number].session]
         if not lenders:
             return
         session_of = {number: place.session for number, place in self.places.items()}
         session_of |= {number: place.session for _, place in lenders for number, _ in place.near}
-        near = (place.near for _, place in sorted(lenders, key=lambda one: one[0].number))
-        self.consider(number for some in near for number, _ in some if number not in candidates)
+        near = [place.near for _, place in sorted(lenders, key=lambda one: one[0].number)]
+        self.consider([number for some in near for number, _ in some if number not in candidates])
         sessions: dict[str, float] = {}
         for one, place in lenders:
             for number, distance in place.near:

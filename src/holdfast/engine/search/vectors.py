@@ -53,7 +53,7 @@ class Codes:
         with self.lock:  # sessions of one process share this cache
             self._catch_up(spans)
             held = [(self.held[span].numbers, self.held[span].codes) for span in spans]
-        return self.cosines(vector, sorted({*also, *(each for part in held for each in _close(query, *part, allowed))}))
+        return self.cosines(vector, sorted({*also, *[each for part in held for each in _close(query, *part, allowed)]}))
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
@@ -61,9 +61,9 @@ class Codes:
         rows = self.db.query(sql, {"numbers": list(numbers)}) if numbers else []
         if not rows:
             return {}
-        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
+        matrix = np.frombuffer(b"".join([row[1] for row in rows]), dtype=np.float16).reshape(len(rows), -1)
         values = (matrix.astype(np.float32) @ np.asarray(vector, dtype=np.float32)).tolist()
-        return _best(zip((row[0] for row in rows), values, strict=True))
+        return _best(zip([row[0] for row in rows], values, strict=True))
 
     def _catch_up(self, spans: Sequence[Span]) -> None:
         """Read the codes added since the last update, and the current stamp, in one statement so that they agree."""
@@ -141,7 +141,7 @@ class Neighbours:
         if allowed is not None:
             given = asked | {"numbers": list(allowed), "most": FOLLOWED}
             rows = list(self.db.query(_SQL["among"], given)) if allowed else []
-            return _best((row[0], row[1]) for row in rows)  # all that is found by words is among them
+            return _best([(row[0], row[1]) for row in rows])  # all that is found by words is among them
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
         rows, smaller = list[Row](), list[dict[str, int]]()
         for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
@@ -167,7 +167,7 @@ class Neighbours:
             if numbers
             else []
         )
-        return _best((row[0], row[1]) for row in rows)
+        return _best([(row[0], row[1]) for row in rows])
 
 
 def vector_search(store: Journal, center: Any) -> Codes | Neighbours:
@@ -196,11 +196,11 @@ def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[in
     rows = [row for row in tokens_of(db, numbers) if row[1]]
     if not rows:
         return {}
-    pairs = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint8).reshape(-1, TOKEN_SIZE // 2)
+    pairs = np.frombuffer(b"".join([row[1] for row in rows]), dtype=np.uint8).reshape(-1, TOKEN_SIZE // 2)
     stored = np.empty((len(pairs), TOKEN_SIZE), dtype=np.float32)
     stored[:, ::2], stored[:, 1::2] = pairs >> 4, pairs & 15
-    starts = np.cumsum([0, *(2 * len(row[1]) // TOKEN_SIZE for row in rows[:-1])])
+    starts = np.cumsum([0, *[2 * len(row[1]) // TOKEN_SIZE for row in rows[:-1]]])
     cosines = (tokens.astype(np.float32) * (LEVEL / 127**2)) @ (stored - 7.5).T
     nearest = np.maximum.reduceat(cosines, starts, axis=1)
     means = (weights @ nearest) / max(float(weights.sum()), 1e-9)
-    return _best(zip((row[0] for row in rows), means.tolist(), strict=True))
+    return _best(zip([row[0] for row in rows], means.tolist(), strict=True))

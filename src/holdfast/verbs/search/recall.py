@@ -270,7 +270,7 @@ def _fitting(
         grades, plan = gate.SEVERE, object_of(query.text)
         unread = replace(memory, classifier=None)  # how well they fit is enough
         rest += search_for(unread, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
-    maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
+    maybe = sorted([one for one in rest if one.fit >= gate.MAY_APPLY], key=attrgetter("fit"), reverse=True)[:MAYBE]
     for one, record in _read(memory, asked, maybe):
         known = fitting.get(one.number)
         if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
