@@ -38,7 +38,7 @@ def around(store: Journal, record_id: str) -> list[Arrow]:
 def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
     """Return the outgoing and incoming links of each record, with the record at the other end if the store has it."""
     found: dict[str, list[tuple[Arrow, Record | None]]] = {one: [] for one in ids}
-    rows = store.db.query(_SQL["others"], {"ids": list(found)})
+    rows = store.db.query(_SQL["others"], {"ids": list(found)}) if found else ()
     for arrow, record_id, doc in sorted((Arrow(*row[2:]), row[0], row[1] or "") for row in map(tuple, rows)):
         found[record_id].append((arrow, parsed(doc) if doc else None))
     return found

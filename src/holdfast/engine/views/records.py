@@ -131,7 +131,8 @@ def with_part(store: Journal, part: str, most: int) -> list[Entry]:
 
 def by_numbers(store: Journal, numbers: Iterable[int]) -> dict[int, Record]:
     """Return the records with these local numbers, by number."""
-    entries = _entries(store, f"number in ({NUMBERS})", {"numbers": list(numbers)})
+    wanted = list(numbers)
+    entries = _entries(store, f"number in ({NUMBERS})", {"numbers": wanted}) if wanted else ()
     return {entry.number: entry.record for entry in entries}
 
 
