@@ -40,7 +40,7 @@ LEFT_OFF = 500  # tokens, at most half of the budget
 LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
 MOST_CITED = 1_000  # files whose state a prepared brief depends on
 LATEST, MOST_TOUCHED = 3, 100  # sessions whose files count as touched, and how many files
-MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
+MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 100, 10, 8, 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
