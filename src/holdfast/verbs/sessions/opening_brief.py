@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from holdfast.engine.search.lexical import holding
@@ -52,9 +52,10 @@ class SessionBrief:
     cited: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)  # state before they were compared, ids
 
 
-def brief_of(memory: Memory) -> briefs.Prepared:
-    """Return both parts as one text; what changes with every session comes last."""
-    parts = brief_parts(memory)
+def brief_of(memory: Memory, *, budget: int = 0) -> briefs.Prepared:
+    """Return both parts as one text; what changes with every session comes last. `budget` replaces the setting's."""
+    config = replace(memory.config, brief_budget=budget or memory.config.brief_budget)
+    parts = brief_parts(replace(memory, config=config))
     left = parts.left_off[:1]
     text = "\n".join(text for text in (parts.memories.text, *(each["text"] for each in left)) if text)
     ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each["ids"])))
