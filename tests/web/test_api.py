@@ -63,7 +63,8 @@ def test_every_endpoint_is_described_and_answers(site: Site) -> None:
     for one in ENDPOINTS:
         if one.method == "GET" and one not in texts:
             here = get(site.memory, record).record.by.session if "sessions" in one.path else record
-            path = one.path.replace("{id}", here) + ("?anchor=" + record if one.path.endswith("timeline") else "")
+            asked = {"timeline": f"?anchor={record}", "recall": "?q=refunds"}.get(one.path.rpartition("/")[2], "")
+            path = one.path.replace("{id}", here) + asked
             validate(ask(site, path), {**one.result, "components": document["components"]})
 
 
@@ -96,6 +97,8 @@ def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None
     paths = [f"/api/recall?q=x&{given}" for given in wrong]
     for path in (*paths, "/api/stream?before=x", "/api/recall?q=%00", "/api/records?offset=-1"):
         assert ask(site, path, 400)["message"], path
+    for path in ("/api/recall", "/api/recall?q=", "/api/recall?q=%20"):
+        assert ask(site, path, 400)["message"] == "Invalid arguments for /api/recall: q is required (a string).", path
     assert ask(site, "/api/nothing", 404)["error"] == "http"
 
 
