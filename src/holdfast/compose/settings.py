@@ -122,6 +122,15 @@ def keep_settings(values: Mapping[str, Any]) -> Path:
     return _save({n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
 
 
+def drop_setting(name: str) -> Path:
+    """Remove a setting from the user's own file; raise InvalidConfig if it is not set there."""
+    if isinstance(_read(user_file()).get(name, {}), dict):  # the file has tables besides settings
+        raise InvalidConfig(
+            f"{name} is not set in {user_file()}.", hint="`holdfast config` shows where each value is set."
+        )
+    return _save({name: None})
+
+
 def name_project(folder: Path, name: str) -> Path:
     """Name the project of a folder in the user's own file."""
     return _save({"projects": {**_read(user_file()).get("projects", {}), str(folder): name}})
@@ -139,7 +148,7 @@ def put_settings_back(before: bytes | None, after: bytes) -> None:
 
 
 def _save(values: Mapping[str, Any]) -> Path:
-    """Write new values into the user's own file; raise InvalidConfig where that would change other lines."""
+    """Write new values into the user's own file, None removes one; raise InvalidConfig where that would change other lines."""
     import tomllib
 
     import tomlkit
@@ -153,11 +162,16 @@ def _save(values: Mapping[str, Any]) -> Path:
         document = tomlkit.parse(text.replace("\r\n", "\n"))
         unchanged = document.as_string().replace("\n", newline) == text
         added = tomlkit.item({name: value for name, value in values.items() if name not in document}).as_string()
-        document.update({name: value for name, value in values.items() if name in document})
+        for name in document.keys() & values.keys():
+            if values[name] is None:
+                del document[name]
+            else:
+                document[name] = values[name]
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
     edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
-    if not unchanged or tomllib.loads(edited) != {**before, **values}:
+    wanted = {name: value for name, value in {**before, **values}.items() if value is not None}
+    if not unchanged or tomllib.loads(edited) != wanted:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     files.write_whole(file, edited.encode())
