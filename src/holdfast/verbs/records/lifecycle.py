@@ -227,30 +227,34 @@ def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     """Keep the events of an action as the last thing to undo; return those that can be: of an erasure, which is final, none."""
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
     kept = () if any(event.verb == "erased" for event in events) else changes
-    if changes and not memory.user:  # a server's viewer keeps them itself
-        actions = [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS]
-        memory.store.note(f"actions {memory.actor.name}", actions)
+    if kept and not memory.user:  # a server's viewer keeps them itself
+        _note_actions(memory, [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS])
     return kept
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:
-    """Take back the user's last action, or the last one on a memory; return the records it was about."""
+    """Take back the user's last action in this project, or the last one on a memory; return the records it was about."""
     about = find(memory, reference).record.id if reference else ""
     actions = _actions(memory)
-    if not about and [] in actions[:1]:
-        raise Conflict("The last change was an erasure, which is final.", hint="`holdfast undo ID` undoes another one.")
     for ids in actions:
         known = memory.store.events_with(ids)
-        if not about or any(event.about == about for event in known.values()):
+        abouts = {event.about for event in known.values()}
+        is_erased = any(record.state == "erased" for record in memory.known(abouts).values())
+        if (about in abouts or not about) and not is_erased:
             undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
-            memory.store.note(f"actions {memory.actor.name}", [other for other in actions if other is not ids])
+            _note_actions(memory, [other for other in actions if other is not ids])
             return undone
-    raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")
+    hint = "An erasure is final; `holdfast history ID` lists every other change of a memory."
+    raise NotFound(f"There is nothing to undo in {memory.project}.", hint=hint)
 
 
 def _actions(memory: Memory) -> list[list[str]]:
-    """Return the events of the user's latest actions, the last one first."""
-    return memory.store.kept(f"actions {memory.actor.name}", list[list[str]]())
+    """Return the events of the user's latest actions in this project, the last one first."""
+    return memory.store.kept(f"actions {memory.actor.name} {memory.project}", list[list[str]]())
+
+
+def _note_actions(memory: Memory, actions: Sequence[Sequence[str]]) -> None:
+    memory.store.note(f"actions {memory.actor.name} {memory.project}", actions)
 
 
 def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:
