@@ -1,6 +1,5 @@
 """Keeping things: what is admitted, pending, refused, and what follows; their projects and their names."""
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,15 +34,11 @@ def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: 
 
 
 def test_of_two_who_save_the_same_text_at_once_the_second_gets_the_first(tmp_path: Path, time: Time) -> None:
-    def save(writer: Memory, body: str, start: threading.Barrier, outcomes: list[Outcome]) -> None:
-        start.wait()
-        outcomes.append(write(writer, Draft(body=body)))
-
+    made = list[Outcome]()
     with make_memory(tmp_path, time) as memory, make_memory(tmp_path, time) as other:
-        for turn in range(20):
-            body = f"Crate {turn} of pier {turn * 7} is opened by the customs officer."
-            outcomes, start = list[Outcome](), threading.Barrier(2)
-            at_once(save, [(writer, body, start, outcomes) for writer in (memory, other)])
-            (saved,) = [outcome for outcome in outcomes if isinstance(outcome, Written)]
-            (known,) = [outcome for outcome in outcomes if isinstance(outcome, Duplicate)]
-            assert known.matches[0].record == saved.record
+        for turn in range(40):
+            draft = Draft(body=f"Crate {turn} of pier {turn * 7} is opened by the customs officer.")
+            at_once(lambda writer, draft: made.append(write(writer, draft)), [(memory, draft), (other, draft)])
+    saved = {outcome.record.id for outcome in made if isinstance(outcome, Written)}
+    assert saved == {outcome.matches[0].record.id for outcome in made if isinstance(outcome, Duplicate)}
+    assert len(saved) == 40

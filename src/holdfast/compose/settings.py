@@ -124,11 +124,9 @@ def keep_settings(values: Mapping[str, Any]) -> Path:
 
 def drop_setting(name: str) -> Path:
     """Remove a setting from the user's own file; raise InvalidConfig if it is not set there."""
-    if isinstance(_read(user_file()).get(name, {}), dict):  # the file has tables besides settings
-        raise InvalidConfig(
-            f"{name} is not set in {user_file()}.", hint="`holdfast config` shows where each value is set."
-        )
-    return _save({name: None})
+    if name not in _read(file := user_file()).keys() - {"projects"}:
+        raise InvalidConfig(f"{name} is not set in {file}.", hint="`holdfast config` shows where each value is set.")
+    return _save({}, without=name)
 
 
 def name_project(folder: Path, name: str) -> Path:
@@ -147,8 +145,8 @@ def put_settings_back(before: bytes | None, after: bytes) -> None:
         files.write_whole(file, before)
 
 
-def _save(values: Mapping[str, Any]) -> Path:
-    """Write new values into the user's own file, None removes one; raise InvalidConfig where that would change other lines."""
+def _save(values: Mapping[str, Any], *, without: str = "") -> Path:
+    """Write new values into the user's own file, or remove one; raise InvalidConfig where that would change other lines."""
     import tomllib
 
     import tomlkit
@@ -162,15 +160,12 @@ def _save(values: Mapping[str, Any]) -> Path:
         document = tomlkit.parse(text.replace("\r\n", "\n"))
         unchanged = document.as_string().replace("\n", newline) == text
         added = tomlkit.item({name: value for name, value in values.items() if name not in document}).as_string()
-        for name in document.keys() & values.keys():
-            if values[name] is None:
-                del document[name]
-            else:
-                document[name] = values[name]
+        document.update({name: value for name, value in values.items() if name in document})
+        document.pop(without, None)
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
     edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
-    wanted = {name: value for name, value in {**before, **values}.items() if value is not None}
+    wanted = {name: value for name, value in {**before, **values}.items() if name != without}
     if not unchanged or tomllib.loads(edited) != wanted:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

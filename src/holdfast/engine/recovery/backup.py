@@ -276,8 +276,7 @@ def _mark(connection: sqlite3.Connection) -> JournalMark:
             said = str(part).encode()
             digest.update(b"%d:" % len(said) + said)
         events, last = events + 1, max(last, str(row[0]))
-    # By its id: what an event tells may have happened at another time, even in the future.
-    last_at = instant(ulid_to_timestamp(last) / 1000) if last else ""
+    last_at = instant(ulid_to_timestamp(last) / 1000) if last else ""  # when it was written, whatever date it tells
     return JournalMark(events=events, last_at=last_at, digest=digest.hexdigest())
 
 

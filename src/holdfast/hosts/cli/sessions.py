@@ -98,13 +98,11 @@ def brief_command(
     if plan:
         plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
         return plan_brief, plan_brief.text
-    started, stored = brief_of(memory, budget=budget or 0), memory.store.size((memory.here,))
+    started = brief_of(memory, budget=budget or 0)
     if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
         return started, lambda: print(wrapped(started.text))
     limits = f"inject = {memory.config.inject}, brief_budget = {budget or memory.config.brief_budget}"
-    unfit = f"no memory may be in it or fits ({limits})."
-    nothing = unfit if stored else 'nothing is stored for this project yet (holdfast remember "…").'
-    return started, f"The brief is empty: {nothing}"
+    return started, f"The brief is empty: nothing is stored here, or it may not be in it or does not fit ({limits})."
 
 
 def judge_command(

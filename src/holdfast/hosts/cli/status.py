@@ -59,9 +59,7 @@ def doctor_command() -> Result:
 
 
 def config_command(words: Words = ()) -> Result:
-    if words[:1] == ("unset",):
-        if len(words) != 2:
-            raise Invalid("A setting has a name.", hint="Such as `holdfast config unset recall_limit`.")
+    if words[:1] == ("unset",) and words[1:] and not words[2:]:
         file = drop_setting(words[1])
         return {"file": str(file), "unset": words[1]}, f"{words[1]} is no longer set in {file}."
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]

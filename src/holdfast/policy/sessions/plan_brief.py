@@ -53,8 +53,7 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
     if not ordered:
         lines.append("No memory matches this plan.")
     elif not included:  # what matters is that something is known
-        stop = "STOP: " if blocking else ""
-        lines = [f"{stop}{counted(left_out, 'memory')} on this plan; more than {budget} tokens are needed."]
+        lines = [f"{'STOP: ' * bool(blocking)}{counted(left_out, 'memory')} on this plan; {budget} tokens are too few."]
     text = clipped(defused("\n".join(lines)), budget)
     return Brief(text=text, tokens=tokens_of(text), included=tuple(included), left_out=left_out, blocking=blocking)
 

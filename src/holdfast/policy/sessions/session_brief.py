@@ -118,20 +118,16 @@ def written(lines: Sequence[Line], *, project: str, size: int, budget: int, find
 
 
 def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
-    """Return lines in the order in which they are added: in turns, each with a few of every heading.
-
-    Each further line of a heading must stand higher, and no source is over its quota while others are left.
-    """
+    """Return lines in the order in which they are added: in turns, a few of every heading, each further one must stand higher."""
     order = list[tuple[int, int, Line]]()
     for kinds, most in SECTIONS.values():
-        left = [line for line in lines if line.record.kind in kinds and (is_small or line.standing >= SHOWN_FROM)]
-        turn = 0 if most else 1
-        while left:
-            came = {line.record.id: line.came for line in left}
-            ids = {record.id for record in shared_out([line.record for line in left], most or len(left), came)}
-            chosen = [line for line in left if line.record.id in ids]
-            order += [(-turn, line.standing - STEP * place, line) for place, line in enumerate(chosen)]
-            left, turn = [line for line in left if line.record.id not in ids], turn + 1
+        own = [line for line in lines if line.record.kind in kinds and (is_small or line.standing >= SHOWN_FROM)]
+        left, turn = {line.record.id: line for line in own}, 0 if most else -1
+        while left:  # no source is over its quota while others are left
+            came = {id_: line.came for id_, line in left.items()}
+            few = shared_out([line.record for line in left.values()], most or len(left), came)
+            order += [(turn, left[one.id].standing - STEP * place, left.pop(one.id)) for place, one in enumerate(few)]
+            turn -= 1
     return [line for *_, line in sorted(order, key=lambda each: each[:2], reverse=True)]
 
 

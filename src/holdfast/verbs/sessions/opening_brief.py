@@ -54,8 +54,7 @@ class SessionBrief:
 
 def brief_of(memory: Memory, *, budget: int = 0) -> briefs.Prepared:
     """Return both parts as one text; what changes with every session comes last. `budget` replaces the setting's."""
-    config = replace(memory.config, brief_budget=budget or memory.config.brief_budget)
-    parts = brief_parts(replace(memory, config=config))
+    parts = brief_parts(replace(memory, config=replace(memory.config, brief_budget=budget)) if budget else memory)
     left = parts.left_off[:1]
     text = "\n".join(text for text in (parts.memories.text, *(each["text"] for each in left)) if text)
     ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each["ids"])))
