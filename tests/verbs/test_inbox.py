@@ -99,8 +99,13 @@ def test_the_last_actions_are_undone_one_after_the_other(memory: Memory) -> None
     assert undo_last(memory)[0].state == "active"
     act(memory, lambda acting: ("Moved.", move(acting, ".", "github.com/acme/new")))
     assert undo_last(memory)[0].project == memory.project
-    assert undo_last(memory, done.result.id)[0].state == "retired"
-    refused(NotFound, undo_last, memory, says="nothing to undo")
+    elsewhere = memory.acting_on("github.com/acme/site")
+    there = act(elsewhere, lambda acting: ("Saved.", keep(acting, "The site is built with Hugo.")))
+    here = act(memory, lambda acting: ("Saved.", keep(acting, "Crates are weighed twice.")))
+    act_on(memory, here.result.id, "erase", {"sure": "erase"})
+    assert undo_last(memory)[0].id == done.result.id  # not what is erased, and nothing of another project
+    refused(NotFound, undo_last, memory, says="nothing to undo in")
+    assert undo_last(elsewhere)[0].id == there.result.id
 
 
 @pytest.mark.parametrize(("text", "after"), rows("texts_that_follow_a_value"))

@@ -1,12 +1,16 @@
 """Keeping things: what is admitted, pending, refused, and what follows; their projects and their names."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.ids import short
+from holdfast.model.record import Draft
+from holdfast.policy.admission.admit import Duplicate
 from holdfast.verbs.memory import Memory, find
-from tests.conftest import keep
+from holdfast.verbs.records.write import Outcome, Written, write
+from tests.conftest import Time, at_once, keep, make_memory
 from tests.rows import refused
 from tests.verbs.scripts import scripts_in
 
@@ -27,3 +31,14 @@ def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: 
             assert find(memory, reference).record == record
     refused(NotFound, find, memory, "0000ABCD")
     refused(Invalid, find, memory, "not an id!")
+
+
+def test_of_two_who_save_the_same_text_at_once_the_second_gets_the_first(tmp_path: Path, time: Time) -> None:
+    made = list[Outcome]()
+    with make_memory(tmp_path, time) as memory, make_memory(tmp_path, time) as other:
+        for turn in range(40):
+            draft = Draft(body=f"Crate {turn} of pier {turn * 7} is opened by the customs officer.")
+            at_once(lambda writer, draft: made.append(write(writer, draft)), [(memory, draft), (other, draft)])
+    saved = {outcome.record.id for outcome in made if isinstance(outcome, Written)}
+    assert saved == {outcome.matches[0].record.id for outcome in made if isinstance(outcome, Duplicate)}
+    assert len(saved) == 40

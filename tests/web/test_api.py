@@ -63,7 +63,8 @@ def test_every_endpoint_is_described_and_answers(site: Site) -> None:
     for one in ENDPOINTS:
         if one.method == "GET" and one not in texts:
             here = get(site.memory, record).record.by.session if "sessions" in one.path else record
-            path = one.path.replace("{id}", here) + ("?anchor=" + record if one.path.endswith("timeline") else "")
+            asked = {"timeline": f"?anchor={record}", "recall": "?q=refunds"}.get(one.path.rpartition("/")[2], "")
+            path = one.path.replace("{id}", here) + asked
             validate(ask(site, path), {**one.result, "components": document["components"]})
 
 
@@ -93,7 +94,7 @@ def test_recall_says_why_and_how_fresh(site: Site) -> None:
 
 def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None:
     wrong = "limit=0 limit=many mode=wild kind=nothing as_of=easter".split()
-    paths = [f"/api/recall?q=x&{given}" for given in wrong]
+    paths = ["/api/recall", "/api/recall?q=", *(f"/api/recall?q=x&{given}" for given in wrong)]
     for path in (*paths, "/api/stream?before=x", "/api/recall?q=%00", "/api/records?offset=-1"):
         assert ask(site, path, 400)["message"], path
     assert ask(site, "/api/nothing", 404)["error"] == "http"

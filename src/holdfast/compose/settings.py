@@ -122,6 +122,13 @@ def keep_settings(values: Mapping[str, Any]) -> Path:
     return _save({n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
 
 
+def drop_setting(name: str) -> Path:
+    """Remove a setting from the user's own file; raise InvalidConfig if it is not set there."""
+    if name not in _read(file := user_file()).keys() - {"projects"}:
+        raise InvalidConfig(f"{name} is not set in {file}.", hint="`holdfast config` shows where each value is set.")
+    return _save({}, without=name)
+
+
 def name_project(folder: Path, name: str) -> Path:
     """Name the project of a folder in the user's own file."""
     return _save({"projects": {**_read(user_file()).get("projects", {}), str(folder): name}})
@@ -138,8 +145,8 @@ def put_settings_back(before: bytes | None, after: bytes) -> None:
         files.write_whole(file, before)
 
 
-def _save(values: Mapping[str, Any]) -> Path:
-    """Write new values into the user's own file; raise InvalidConfig where that would change other lines."""
+def _save(values: Mapping[str, Any], *, without: str = "") -> Path:
+    """Write new values into the user's own file, or remove one; raise InvalidConfig where that would change other lines."""
     import tomllib
 
     import tomlkit
@@ -154,10 +161,12 @@ def _save(values: Mapping[str, Any]) -> Path:
         unchanged = document.as_string().replace("\n", newline) == text
         added = tomlkit.item({name: value for name, value in values.items() if name not in document}).as_string()
         document.update({name: value for name, value in values.items() if name in document})
+        document.pop(without, None)
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
     edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
-    if not unchanged or tomllib.loads(edited) != {**before, **values}:
+    wanted = {name: value for name, value in {**before, **values}.items() if name != without}
+    if not unchanged or tomllib.loads(edited) != wanted:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     files.write_whole(file, edited.encode())

@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from ulid_transform import ulid_to_timestamp
+
 from holdfast.engine.changes import note_anything
 from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.recovery.copy_store import fill
@@ -18,6 +20,7 @@ from holdfast.engine.store import Store, open_store
 from holdfast.model.errors import Conflict, NotAStore, NotFound, StoreBusy, StoreCorrupt, StoreError, StoreUnwritable
 from holdfast.model.event import Event
 from holdfast.model.files import read_regular
+from holdfast.model.ids import instant
 
 FOLDER = "backups"
 ELSEWHERE = "elsewhere.txt"  # paths of backups outside this folder, one a line
@@ -267,12 +270,13 @@ def _checked(connection: sqlite3.Connection, path: Path) -> JournalMark:
 
 
 def _mark(connection: sqlite3.Connection) -> JournalMark:
-    digest, events, last_at = sha256(), 0, ""
+    digest, events, last = sha256(), 0, ""
     for row in connection.execute(f"select {COLUMNS} from events order by seq"):
         for part in row:
             said = str(part).encode()
             digest.update(b"%d:" % len(said) + said)
-        events, last_at = events + 1, max(last_at, str(row[3]))
+        events, last = events + 1, max(last, str(row[0]))
+    last_at = instant(ulid_to_timestamp(last) / 1000) if last else ""  # when it was written, whatever date it tells
     return JournalMark(events=events, last_at=last_at, digest=digest.hexdigest())
 
 

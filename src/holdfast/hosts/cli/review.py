@@ -37,7 +37,7 @@ def review_command(*, sorts: Sorts = ()) -> Result:
             left = compare_now(memory)
             items = inbox.waiting_items(memory, sorts=sorts or None)
         if wants_json() or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return _listed(items, left)
+            return _listed(items, left, sorts)
         answers, problems = _ask(items), list[str]()
         for item, choice, given in answers:
             try:
@@ -54,7 +54,7 @@ def review_command(*, sorts: Sorts = ()) -> Result:
 
 def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox.MOST) -> Result:
     left = compare_now(memory)
-    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit), left)
+    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit), left, sorts, limit)
 
 
 def approve_command(
@@ -109,13 +109,14 @@ def _decide_all(
     return value, page("decided", value, NOTHING), Conflict.exit_code if left else 0
 
 
-def _listed(items: Sequence[Item], uncompared: int) -> Result:
+def _listed(items: Sequence[Item], uncompared: int, sorts: Sequence[str], most: int = inbox.MOST) -> Result:
     def words(item: Item) -> dict[str, str]:
         return {name: choice.words.format(item=item) for name, choice in inbox.choices(item).items()}
 
     shape = "sort, id=record.id, why, others?=others|list, text?, author?, choices=.|choices, record"
     value = [mapped(shape, item, None, Terms(filters={"choices": words})) for item in items]
-    return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
+    nothing = f"Nothing of the sort {' or '.join(sorts)} needs a decision." if sorts else NOTHING
+    return value, page("inbox", items, sorts=inbox.SORTS, nothing=nothing, uncompared=uncompared, most=most)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:

@@ -98,11 +98,11 @@ def brief_command(
     if plan:
         plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
         return plan_brief, plan_brief.text
-    started = brief_of(memory)
+    started = brief_of(memory, budget=budget or 0)
     if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
         return started, lambda: print(wrapped(started.text))
-    nothing = 'nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.'
-    return started, f"The brief is empty: {nothing}"
+    limits = f"inject = {memory.config.inject}, brief_budget = {budget or memory.config.brief_budget}"
+    return started, f"The brief is empty: nothing is stored here, or it may not be in it or does not fit ({limits})."
 
 
 def judge_command(

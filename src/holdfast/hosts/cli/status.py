@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Annotated, Literal
 
 from holdfast.compose.adapters import missing_grammars
-from holdfast.compose.settings import keep_settings, printable, user_file
+from holdfast.compose.settings import drop_setting, keep_settings, printable, user_file
 from holdfast.hosts.cli.command import Result, Words, opened, present, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import meanings
@@ -59,6 +59,9 @@ def doctor_command() -> Result:
 
 
 def config_command(words: Words = ()) -> Result:
+    if words[:1] == ("unset",) and words[1:] and not words[2:]:
+        file = drop_setting(words[1])
+        return {"file": str(file), "unset": words[1]}, f"{words[1]} is no longer set in {file}."
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
     if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")

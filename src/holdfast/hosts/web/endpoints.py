@@ -170,7 +170,8 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
         for name, schema in endpoint.schema["properties"].items():
             place = "path" if f"{{{name}}}" in endpoint.path else "query"
             own = {part: value for part, value in schema.items() if part != "description"}
-            parameter = {"name": name, "in": place, "required": place == "path", "description": schema["description"]}
+            needed = place == "path" or name in endpoint.schema.get("required", ())
+            parameter = {"name": name, "in": place, "required": needed, "description": schema["description"]}
             parameters.append(parameter | {"schema": own})
         media = "text/plain" if endpoint.result == {"type": "string"} else "application/json"
         result = {"description": "The result.", "content": {media: {"schema": endpoint.result}}}
@@ -228,7 +229,7 @@ def cited(record: Record) -> Json:
 @endpoint("/api/recall", _RECALLED, selects_project=True)
 def recalled(
     ask: Ask,
-    q: Annotated[str, "The question."] = "what is known",
+    q: Annotated[str, "The question."],
     kind: Kind = "",
     limit: Limit = 20,
     as_of: Annotated[str, "As it was known on this date."] = "",

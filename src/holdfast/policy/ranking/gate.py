@@ -50,7 +50,7 @@ CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory"
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
 # The fit of a scar that needs an answer, and of a severe scar or a quarantined record that is shown if it only may apply.
 APPLIES, MAY_APPLY = 0.35, 0.2
-SEVERE: Sequence[str] = ("critical", "high")  # the second counts only for plans
+SEVERE: Sequence[str] = ("critical", "high")
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -146,9 +146,9 @@ def _bar(evidence: Evidence, mode: Mode) -> float:
     return odds / (1 + odds)
 
 
-def is_severe(record: Record, grades: Sequence[str] = SEVERE) -> bool:
-    """True if a record is a scar so grave that it is shown if it only may apply."""
-    return record.kind == "scar" and record.fields.get("severity") in grades
+def is_severe(record: Record) -> bool:
+    """True if a record is a scar so grave that a plan gets it if it only may apply."""
+    return record.kind == "scar" and record.fields.get("severity") in SEVERE
 
 
 def applies(record: Record, fit: float) -> bool:

@@ -8,7 +8,7 @@ from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Record
-from holdfast.model.text import filled, headline, shorten, texts_of, tokens_of
+from holdfast.model.text import counted, filled, headline, shorten, texts_of, tokens_of
 from holdfast.policy.sessions.evidence import wording
 
 FORMATS = ("full", "compact", "gate")
@@ -49,10 +49,12 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
             break
         lines.append(fitted)
         included.append(record.id)
+    left_out = len(ordered) - len(included)
     if not ordered:
         lines.append("No memory matches this plan.")
+    elif not included:  # what matters is that something is known
+        lines = [f"{'STOP: ' * bool(blocking)}{counted(left_out, 'memory')} on this plan; {budget} tokens are too few."]
     text = clipped(defused("\n".join(lines)), budget)
-    left_out = len(ordered) - len(included)
     return Brief(text=text, tokens=tokens_of(text), included=tuple(included), left_out=left_out, blocking=blocking)
 
 

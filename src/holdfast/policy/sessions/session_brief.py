@@ -20,12 +20,12 @@ SMALL = 50  # records; a smaller store is injected whole, as far as the budget g
 SAME = 0.8  # share of common words that makes two lines the same
 DOUBT, COMPARED = 120, 300  # characters
 STEP = 6  # points that each further line of a section must stand higher: no kind crowds out the others
-SECTIONS: Mapping[str, tuple[tuple[str, ...], int]] = {  # heading: kinds, and the most lines in a large store
+SECTIONS: Mapping[str, tuple[tuple[str, ...], int]] = {  # heading: kinds, and how many lines it gets in a turn
     "Blocked": (("blocker",), 5),
     "Mistakes not to repeat": (("scar", "anti_pattern"), 8),
     "Rules and preferences": (("preference",), 10),
-    "Decisions": (("decision",), 6),
-    "Facts and references": (("fact", "reference"), 8),
+    "Decisions": (("decision",), 8),
+    "Facts and references": (("fact", "reference"), 6),
     "Lessons": (("learning", "pattern", "win"), 6),
     "Open threads": (("thread",), 5),
     "Also noted": (("progress", "review", "retrospective", "inception", "elicitation", "observation", "summary"), 0),
@@ -118,17 +118,17 @@ def written(lines: Sequence[Line], *, project: str, size: int, budget: int, find
 
 
 def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
-    """Return lines in the order in which they are added; each further line of a heading must stand higher."""
-    order = list[tuple[int, Line]]()
+    """Return lines in the order in which they are added: in turns, a few of every heading, each further one must stand higher."""
+    order = list[tuple[int, int, Line]]()
     for kinds, most in SECTIONS.values():
-        own = [line for line in lines if line.record.kind in kinds]
-        if not is_small:  # the first lines, with no source over its quota while others are left
-            high = [line for line in own if line.standing >= SHOWN_FROM]
-            came = {line.record.id: line.came for line in high}
-            ids = {record.id for record in shared_out([line.record for line in high], most, came)}
-            own = [line for line in high if line.record.id in ids]
-        order += [(line.standing - STEP * place, line) for place, line in enumerate(own)]
-    return [line for _, line in sorted(order, key=lambda each: -each[0])]
+        own = [line for line in lines if line.record.kind in kinds and (is_small or line.standing >= SHOWN_FROM)]
+        left, turn = {line.record.id: line for line in own}, 0 if most else -1
+        while left:  # no source is over its quota while others are left
+            came = {id_: line.came for id_, line in left.items()}
+            few = shared_out([line.record for line in left.values()], most or len(left), came)
+            order += [(turn, left[one.id].standing - STEP * place, left.pop(one.id)) for place, one in enumerate(few)]
+            turn -= 1
+    return [line for *_, line in sorted(order, key=lambda each: each[:2], reverse=True)]
 
 
 def _row(line: Line, longest: int) -> str:

@@ -227,30 +227,31 @@ def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     """Keep the events of an action as the last thing to undo; return those that can be: of an erasure, which is final, none."""
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
     kept = () if any(event.verb == "erased" for event in events) else changes
-    if changes and not memory.user:  # a server's viewer keeps them itself
-        actions = [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS]
-        memory.store.note(f"actions {memory.actor.name}", actions)
+    if kept and not memory.user:  # a server's viewer keeps them itself
+        place, actions = _actions(memory)
+        memory.store.note(place, [[event.id for event in kept], *actions][:MOST_ACTIONS])
     return kept
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:
-    """Take back the user's last action, or the last one on a memory; return the records it was about."""
+    """Take back the user's last action in this project, or the last one on a memory; return the records it was about."""
     about = find(memory, reference).record.id if reference else ""
-    actions = _actions(memory)
-    if not about and [] in actions[:1]:
-        raise Conflict("The last change was an erasure, which is final.", hint="`holdfast undo ID` undoes another one.")
+    place, actions = _actions(memory)
     for ids in actions:
         known = memory.store.events_with(ids)
-        if not about or any(event.about == about for event in known.values()):
+        abouts = {event.about for event in known.values()}
+        is_erased = any(record.state == "erased" for record in memory.known(abouts).values())
+        if (about in abouts or not about) and not is_erased:
             undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
-            memory.store.note(f"actions {memory.actor.name}", [other for other in actions if other is not ids])
+            memory.store.note(place, [other for other in actions if other is not ids])
             return undone
-    raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")
+    raise NotFound("There is nothing to undo in this project.", hint="An erasure is final. See `holdfast history ID`.")
 
 
-def _actions(memory: Memory) -> list[list[str]]:
-    """Return the events of the user's latest actions, the last one first."""
-    return memory.store.kept(f"actions {memory.actor.name}", list[list[str]]())
+def _actions(memory: Memory) -> tuple[str, list[list[str]]]:
+    """Return where the user's latest actions in this project are noted, and the events of each, the last one first."""
+    place = f"actions {memory.actor.name} {memory.project}"
+    return place, memory.store.kept(place, list[list[str]]())
 
 
 def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:

@@ -58,20 +58,21 @@ def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = N
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)
-    verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
-    # Which wordings are refused as transient, and which are saved anyway, shows how good the word list is.
-    how, markers = "fired", verdict.markers if isinstance(verdict, admission.Transient) else ()
-    if not markers and waivers and waivers.transient:
-        how, markers = "insisted", admission.transient_markers(clean, strict=waivers.strict)
-    for marker in markers:
-        counters.add(memory.store, f"transient.{how}.{marker}", memory.clock.now())
-    match verdict:
-        case admission.Admitted(related=related):
-            doubts = tuple(wrong_claims(preview.anchors, preview.seen))
-            return Written(record=memory.commit([checked])[0].record, related=related, doubts=doubts)
-        case admission.Pending(why=why, related=related):
-            held = replace(event, data={**event.data, "pending": True})
-            return WrittenPending(record=memory.commit([held])[0].record, why=why, related=related)
+    with memory.store.transaction():  # two that save the same text at once must not both save it
+        verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
+        # Which wordings are refused as transient, and which are saved anyway, shows how good the word list is.
+        how, markers = "fired", verdict.markers if isinstance(verdict, admission.Transient) else ()
+        if not markers and waivers and waivers.transient:
+            how, markers = "insisted", admission.transient_markers(clean, strict=waivers.strict)
+        for marker in markers:
+            counters.add(memory.store, f"transient.{how}.{marker}", memory.clock.now())
+        match verdict:
+            case admission.Admitted(related=related):
+                doubts = tuple(wrong_claims(preview.anchors, preview.seen))
+                return Written(record=memory.commit([checked])[0].record, related=related, doubts=doubts)
+            case admission.Pending(why=why, related=related):
+                held = replace(event, data={**event.data, "pending": True})
+                return WrittenPending(record=memory.commit([held])[0].record, why=why, related=related)
     return verdict
 
 

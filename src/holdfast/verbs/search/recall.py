@@ -256,24 +256,22 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
 def _fitting(
     memory: Memory, asked: _Asked, candidates: Sequence[Candidate], found: Words, allowed: set[int] | None
 ) -> list[Candidate]:
-    """Return the candidates that are answers, and the severe scars that may apply.
+    """Return the candidates that are answers, and for a plan (it asks for scars) also the severe scars that may apply.
 
     A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
     """
     query = asked.query
     places = gate.passing(query, evidence_for(asked, candidates, found), [one.score for one in candidates])
     fitting = {candidates[place].number: candidates[place] for place in places}
-    if query.least is not None:
+    if query.least is not None or "scar" not in query.kinds:
         return list(fitting.values())
-    rest, grades = [one for one in candidates if one.number not in fitting], gate.SEVERE[:1]
-    if "scar" in query.kinds:
-        grades, plan = gate.SEVERE, object_of(query.text)
-        unread = replace(memory, classifier=None)  # how well they fit is enough
-        rest += search_for(unread, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
+    rest, plan = [one for one in candidates if one.number not in fitting], object_of(query.text)
+    unread = replace(memory, classifier=None)  # how well they fit is enough
+    rest += search_for(unread, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
     maybe = sorted([one for one in rest if one.fit >= gate.MAY_APPLY], key=attrgetter("fit"), reverse=True)[:MAYBE]
     for one, record in _read(memory, asked, maybe):
         known = fitting.get(one.number)
-        if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
+        if gate.is_severe(record) and not (known and gate.applies(record, known.fit)):
             fitting[one.number] = one
     return list(fitting.values())
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from holdfast.engine.search.lexical import holding
@@ -40,7 +40,7 @@ LEFT_OFF = 500  # tokens, at most half of the budget
 LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
 MOST_CITED = 1_000  # files whose state a prepared brief depends on
 LATEST, MOST_TOUCHED = 3, 100  # sessions whose files count as touched, and how many files
-MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
+MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 100, 10, 8, 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class SessionBrief:
     cited: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)  # state before they were compared, ids
 
 
-def brief_of(memory: Memory) -> briefs.Prepared:
-    """Return both parts as one text; what changes with every session comes last."""
-    parts = brief_parts(memory)
+def brief_of(memory: Memory, *, budget: int = 0) -> briefs.Prepared:
+    """Return both parts as one text; what changes with every session comes last. `budget` replaces the setting's."""
+    parts = brief_parts(replace(memory, config=replace(memory.config, brief_budget=budget)) if budget else memory)
     left = parts.left_off[:1]
     text = "\n".join(text for text in (parts.memories.text, *(each["text"] for each in left)) if text)
     ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each["ids"])))

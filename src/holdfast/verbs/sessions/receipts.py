@@ -27,7 +27,7 @@ from holdfast.verbs.memory import Memory, Report
 
 COMMON = 0.05  # a word in a larger share of the project's records is not distinctive
 MOST_INJECTIONS = 500  # injections into one session
-IN_WORDS = {"applied": "followed", "ignored": "not needed"}
+IN_WORDS = {"applied": "followed", "ignored": "unused"}
 LONGEST_COMMAND = 10_000  # characters of a command in which a trigger is looked for
 FEW = 20  # with fewer records no word counts as common
 _ARGUMENTS = ("command", "file_path", "filePath", "path", "notebook_path", "query")
@@ -53,7 +53,7 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Report
             "ids": ids,
             "outcomes": declared,
             "observed": seen,
-            "result": "none needed" if set(counts) == {IN_WORDS["ignored"]} else result,
+            "result": "none used" if set(counts) == {IN_WORDS["ignored"]} else result,
         }
         found.append(receipt)
     return found

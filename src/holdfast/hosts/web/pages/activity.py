@@ -24,7 +24,7 @@ from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Stream, Wanted, newer, older, place_of
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
-FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
+FOLDED = 3  # so many tools, or memories that were unused, in a row are one line
 COLUMNS = "at, what, text, detail, outcome, project, session, client, memories=.|memories, tokens"
 SESSION_COLUMNS = "id, project, agent, title, issue, started_at, closed_at, memories=id|saved"
 LANES = {name: whats.split() for name, whats in WORDS["lanes"].items()}
@@ -118,7 +118,7 @@ def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) 
 
 
 def folded(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
-    """Yield entries one by one, but three or more tools in a row together, and memories that were not needed."""
+    """Yield entries one by one, but three or more tools in a row together, and memories that were unused."""
 
     def sort_of(item: Item) -> str:
         return item.what if item.what == "tool" or (item.what, item.outcome) == ("use", "ignored") else ""
