@@ -1,10 +1,10 @@
 """Write a brief for a plan or a sub-agent within an exact token budget."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.model.fence import defused
+from holdfast.model.fence import defused, inline
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Record
@@ -28,8 +28,8 @@ class Brief:
     blocking: int = 0
 
 
-def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
-    """Return the records that matter to a plan in one of three formats, within a token budget."""
+def brief(plan: str, records: Sequence[Record], form: str, budget: int, doubts: Mapping[str, str]) -> Brief:
+    """Return the records that matter to a plan in one of three formats, within a token budget, with what to check first by id."""
     ordered = sorted(records, key=lambda one: (not is_blocking(one), one.source == "starter", severity_of(one)))
     head, blocking = f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
     if form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
@@ -42,7 +42,7 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
         blocking = len(ordered)
     lines, included = [clipped(head, budget)], list[str]()
     for record in ordered:
-        text = _whole(record) if form == "full" else _line(record)
+        text = (_whole(record) if form == "full" else _line(record)) + check_first(doubts.get(record.id, ""))
         room = budget - tokens_of("\n".join([*lines, ""]))
         fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
         if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:
@@ -93,6 +93,11 @@ def _verification(record: Record) -> str:
         return ""
     commands, expected = "; ".join(texts_of(record.fields.get("verify_with"))), record.fields.get("must_show")
     return f" Run: {commands}" * bool(commands) + f" Must show: {expected}" * bool(expected)
+
+
+def check_first(doubt: str) -> str:
+    """Return the mark of a record that may be untrue; "" without a doubt."""
+    return f" [check first: {inline(shorten(doubt, LINE))}]" if doubt else ""
 
 
 def clipped(text: str, budget: int) -> str:

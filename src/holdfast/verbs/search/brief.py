@@ -3,6 +3,7 @@
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
 from holdfast.model.text import check_text
+from holdfast.policy.freshness import doubts_of
 from holdfast.policy.sessions.plan_brief import BUDGETS, FORMATS, SMALLEST, Brief
 from holdfast.policy.sessions.plan_brief import brief as written
 from holdfast.verbs.memory import Memory
@@ -23,4 +24,5 @@ def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) 
         raise Invalid(f"A brief needs at least {SMALLEST} tokens.")
     kinds = ("scar",) if form == "gate" else LESSONS
     found = recall(memory, Query(text=said, kinds=kinds, limit=HITS[form]), surface=False)
-    return written(said, [hit.record for hit in found.hits], form, room)
+    doubts = doubts_of({hit.record.id: hit.freshness for hit in found.hits if hit.freshness})
+    return written(said, [hit.record for hit in found.hits], form, room, doubts)
