@@ -347,6 +347,8 @@ class GitCheckout(Checkout):
             return read_inside(self.top(), Path(path).expanduser(), LARGEST)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except PermissionError:
+            return False
         except (OSError, RuntimeError, ValueError):
             return True
 
