@@ -9,12 +9,13 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
+from holdfast.hosts.mcp.serving import offers_of
 from holdfast.hosts.setup import edits, jsontext, tomltext
 from holdfast.hosts.setup.apply import Manifest
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, file_of, has_hooks, has_plugin, installed
 from holdfast.hosts.setup.machine import Level, Machine, text_of
 from holdfast.hosts.setup.others import others
-from holdfast.model.errors import InvalidFile
+from holdfast.model.errors import Invalid, InvalidFile
 from holdfast.verbs.upkeep.doctor import Check
 
 LEVELS: tuple[Level, Level] = ("user", "project")
@@ -56,8 +57,12 @@ def _check_of(client: Client, machine: Machine, manifest: Manifest) -> Check:
     """Check whether a client's entries are there and start something that exists."""
     try:
         problems = [*_gone(client, manifest), *_dead(client, machine)]
+        for _, entry in _entries(client, machine):
+            offers_of(re.findall(r"--surface[ =](\S+)", " ".join(edits.words_of(entry))))
     except InvalidFile as problem:
         problems = [problem.message]
+    except Invalid as problem:  # its server would not start
+        return Check(name=client.name, found=problem.message, fix=problem.hint)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         return Check(name=client.name, found=problems[0] + more, fix=f"holdfast init --client {client.name}")
