@@ -7,9 +7,13 @@ import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -76,6 +80,38 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
             refused(holdfast.Invalid, getattr(memory, method), wrong, says="must be a text|empty")
         refused(holdfast.Invalid, memory.link, one, "relates_to", wrong, says="must be a text")
         refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
+
+
+def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_argument(
+    memory: holdfast.Memory, tmp_path: Path
+) -> None:
+    for given, says in (
+        ({"fields": "x"}, "fields must be a dict"),
+        ({"tags": [1]}, "each of tags must be a text, not 1"),
+        ({"links": [("supersedes", "zz")]}, "each of links must be "),
+        ({"extra": "x"}, "extra must be a dict"),
+        ({"extra": {"a": object()}}, "extra cannot be written as JSON"),
+        ({"fields": {1: 2}}, "1 is not a field of fact"),
+    ):
+        refused(holdfast.Invalid, memory.remember, "Something.", **given, says=says)
+    refused(holdfast.Invalid, memory.recall, "x", limit="x", says="limit must be a whole number, not 'x'")
+    refused(holdfast.Invalid, memory.import_, "export.jsonl", says="lines must be lines of text")
+    refused(holdfast.Invalid, memory.import_, system="git-notes", path="\0", says="cannot be read")
+    refused(holdfast.Invalid, memory.import_, system="file", path=5, says="path must be a path")
+    wrong = ("x", "\0", 5, 1.5, True, b"x", [1], {"a": object()}, {1: 2}, [("a", "b")], object(), timedelta(10**6))
+    needed: dict[str, Any] = {"text": "Retries are capped at five.", "question": "retries", "reason": "gone"}
+    needed |= {"relation": "refines", "outcome": "applied"}
+    methods = [
+        method for name, method in inspect.getmembers(memory, inspect.ismethod) if name[0] != "_" and name != "close"
+    ]
+    open_it: Any = partial(holdfast.open, tmp_path, home=tmp_path / "store")
+    for method in (*methods, open_it):
+        id_ = memory.remember("Retries are capped at five.", force=True).id
+        taken = inspect.signature(method).parameters
+        least = {name: needed.get(name, id_) for name, one in taken.items() if one.default is one.empty}
+        for name, value in product(taken, wrong):
+            with suppress(holdfast.HoldfastError):
+                method(**{**least, name: value})
 
 
 def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def import_lines(
 
 
 def _parsed(place: int, line: str) -> Any:
+    if not isinstance(line, str | bytes):
+        raise Invalid(f"Line {place} must be a text, not {line!r:.40}.")
     if len(line) > LONGEST_LINE:
         raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
     try:
