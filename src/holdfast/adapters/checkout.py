@@ -347,10 +347,8 @@ class GitCheckout(Checkout):
             return read_inside(self.top(), Path(path).expanduser(), LARGEST)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except PermissionError:
-            return False
-        except (OSError, RuntimeError, ValueError):
-            return True
+        except (OSError, RuntimeError, ValueError) as problem:
+            return not isinstance(problem, PermissionError)
 
     @cached_property
     def _facts(self) -> tuple[Path, Path, Path] | None:

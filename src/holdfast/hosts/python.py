@@ -19,7 +19,6 @@ from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
 from holdfast.model.request import built, fitting
-from holdfast.model.text import check_keepable
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal
@@ -178,8 +177,7 @@ class Memory:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
         asked: dict[str, Any] = {"kinds": kinds, "scopes": scopes, "tags": tags, "since": since, "until": until}
         query = Query.of(now=self._inner.clock.now(), project=project, everywhere=everywhere, limit=limit, **asked)
-        page = {"states": fitting("states", tuple[str, ...], states), "offset": fitting("offset", int, offset)}
-        return read.list_records(self._inner, query, **page)
+        return read.list_records(self._inner, query, states=fitting("states", tuple[str, ...], states), offset=offset)
 
     def revise(
         self,
@@ -236,7 +234,7 @@ class Memory:
     def brief(self, plan: str = "", *, form: Literal["compact", "full", "gate"] = "compact", budget: int = 0) -> str:
         """Return what an agent should know: about a plan, or without one what a new session of this project gets."""
         if plan:
-            return brief.brief(self._inner, plan, form=form, budget=fitting("budget", int, budget)).text
+            return brief.brief(self._inner, plan, form=form, budget=budget).text
         from holdfast.verbs.sessions.opening_brief import brief_of  # noqa: PLC0415  only for a session's brief
 
         return brief_of(self._inner).text
@@ -322,7 +320,6 @@ def open(  # noqa: A001
     place = None if home is None else os.fspath(fitting("home", os.PathLike, home))
     named = {"home": place, "project": project, "agent": agent, "session": session}
     flags = {**fitting("settings", Mapping, settings or {}), **{n: v for n, v in named.items() if v is not None}}
-    check_keepable(flags)
     chosen = load_settings(folder=here, flags=flags)
     inner = open_memory(chosen, folder=here)
     return Memory(inner, notes=(*chosen.warnings, *inner.notices))

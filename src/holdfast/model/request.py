@@ -109,12 +109,10 @@ def _declared(request: Callable[..., Any]) -> dict[str, Any]:
 def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "") -> _Value:
     """Build a request from what a caller passed, each value of its declared type; None is the default; with `now`, dates may be spans."""
     values, declared = {name: value for name, value in given.items() if value is not None}, _declared(request)
-    for name in [name for name in values if name in declared]:
+    for name, value in [pair for pair in values.items() if pair[0] in declared]:
         parameter = _parameter(name, declared[name], None)
-        if parameter.asked.form == "date" and values[name] and now:
-            values[name] = moment_of(values[name], now)
-        else:
-            values[name] = fitting(name, parameter.kind, values[name])
+        is_moment = parameter.asked.form == "date" and value and now
+        values[name] = moment_of(value, now) if is_moment else fitting(name, parameter.kind, value)
     return request(**values)
 
 
@@ -125,7 +123,7 @@ def fitting(name: str, kind: Any, given: Any) -> Any:
     is_text = accepted is Iterable and isinstance(given, str | bytes)  # it would be taken letter by letter
     if is_text or not isinstance(given, accepted) or isinstance(given, bool) != (plain is bool):
         hint = f"Pass {name}=[{given!r:.40}]." if plain is tuple else ""
-        raise Invalid(f"{name} must be {_NOUNS.get(plain, plain.__name__)}, not {given!r:.40}.", hint=hint)
+        raise Invalid(f"{name} must be {_NOUNS.get(plain, f'a {plain.__name__}')}, not {given!r:.40}.", hint=hint)
     if plain is Mapping:
         try:
             return json.loads(json.dumps(dict(given)))

@@ -57,8 +57,6 @@ def _check_of(client: Client, machine: Machine, manifest: Manifest) -> Check:
     """Check whether a client's entries are there and start something that exists."""
     try:
         problems = [*_gone(client, manifest), *_dead(client, machine)]
-        for _, entry in _entries(client, machine):
-            offers_of(re.findall(r"--surface[ =](\S+)", " ".join(edits.words_of(entry))))
     except InvalidFile as problem:
         problems = [problem.message]
     except Invalid as problem:  # its server would not start
@@ -87,9 +85,10 @@ def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
 
 
 def _dead(client: Client, machine: Machine) -> Iterator[str]:
-    """Yield the programs that entries and hooks start and that do not exist."""
+    """Yield the programs that entries and hooks start and that do not exist; raise Invalid for surfaces that no server can offer."""
     for path, entry in _entries(client, machine):
-        program = edits.words_of(entry)[0]
+        program, *words = edits.words_of(entry)
+        offers_of(re.findall(r"--surface[ =](\S+)", " ".join(words)))
         if not (os.access(program, os.X_OK) if Path(program).is_absolute() else which(program)):
             yield f"{path} starts {program}, which is not there"
     started = {(path, word): None for path, words in _hooks(client, machine) for word in sorted((words[0], words[3]))}

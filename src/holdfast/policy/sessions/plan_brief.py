@@ -42,7 +42,8 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int, doubts: 
         blocking = len(ordered)
     lines, included = [clipped(head, budget)], list[str]()
     for record in ordered:
-        text = (_whole(record) if form == "full" else _line(record)) + check_first(doubts.get(record.id, ""))
+        text = _whole(record) if form == "full" else _line(record)
+        text += f" [check first: {inline(shorten(doubts[record.id], LINE))}]" if record.id in doubts else ""
         room = budget - tokens_of("\n".join([*lines, ""]))
         fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
         if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:
@@ -93,11 +94,6 @@ def _verification(record: Record) -> str:
         return ""
     commands, expected = "; ".join(texts_of(record.fields.get("verify_with"))), record.fields.get("must_show")
     return f" Run: {commands}" * bool(commands) + f" Must show: {expected}" * bool(expected)
-
-
-def check_first(doubt: str) -> str:
-    """Return the mark of a record that may be untrue; "" without a doubt."""
-    return f" [check first: {inline(shorten(doubt, LINE))}]" if doubt else ""
 
 
 def clipped(text: str, budget: int) -> str:

@@ -11,14 +11,14 @@ from holdfast.model.text import counted, filled, flat, shorten, tokens_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.brief_order import SHOWN_FROM
 from holdfast.policy.ranking.diversity import shared_out
-from holdfast.policy.sessions.plan_brief import check_first, clipped
+from holdfast.policy.sessions.plan_brief import clipped
 
 # (records, tokens, characters of a text): for a project with fewer records than this. A hook's answer holds 9,500 characters.
 SIZES = ((10, 800, 500), (50, 1_200, 300), (200, 1_800, 200))
 MOST, LONGEST = 2_200, 160
 SMALL = 50  # records; a smaller store is injected whole, as far as the budget goes
 SAME = 0.8  # share of common words that makes two lines the same
-COMPARED = 300  # characters
+DOUBT, COMPARED = 120, 300  # characters
 STEP = 6  # points that each further line of a section must stand higher: no kind crowds out the others
 SECTIONS: Mapping[str, tuple[tuple[str, ...], int]] = {  # heading: kinds, and the most lines in a large store
     "Blocked": (("blocker",), 5),
@@ -137,8 +137,8 @@ def _row(line: Line, longest: int) -> str:
     label = f"[{inline(str(severity))}] " if severity and record.kind in ("scar", "anti_pattern") else ""
     date = f" ({record.created_at[:10]})" if record.kind in _DATED and record.created_at else ""
     alike = f" (and {line.alike} like it)" if line.alike else ""
-    said = inline(shorten(_content(record), longest))
-    return f"- {short(record.id)} {label}{said}{date}{alike}{check_first(line.doubt)}"
+    doubt = f" [check first: {inline(shorten(line.doubt, DOUBT))}]" if line.doubt else ""
+    return f"- {short(record.id)} {label}{inline(shorten(_content(record), longest))}{date}{alike}{doubt}"
 
 
 def _content(record: Record) -> str:

@@ -2,6 +2,7 @@
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
+from holdfast.model.request import fitting
 from holdfast.model.text import check_text
 from holdfast.policy.freshness import doubts_of
 from holdfast.policy.sessions.plan_brief import BUDGETS, FORMATS, SMALLEST, Brief
@@ -19,7 +20,7 @@ def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) 
     said = check_text(plan, "plan", LONGEST_PLAN)
     if form not in FORMATS:
         raise Invalid(f"There is no brief {form!r}.", hint=f"Use one of {', '.join(FORMATS)}.")
-    room = budget or BUDGETS[form]
+    room = fitting("budget", int, budget) or BUDGETS[form]
     if room < SMALLEST:
         raise Invalid(f"A brief needs at least {SMALLEST} tokens.")
     kinds = ("scar",) if form == "gate" else LESSONS
