@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.model.errors import Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import moment_of
 
 REQUIRED: Any = inspect.Parameter.empty
@@ -126,7 +127,7 @@ def fitting(name: str, kind: Any, given: Any) -> Any:
         raise Invalid(f"{name} must be {_NOUNS.get(plain, f'a {plain.__name__}')}, not {given!r:.40}.", hint=hint)
     if plain is Mapping:
         try:
-            return json.loads(json.dumps(dict(given)))
+            return parse_json(json.dumps(dict(given)))
         except (TypeError, ValueError, RecursionError) as problem:
             raise Invalid(f"{name} cannot be written as JSON: {problem}.") from problem
     return tuple(fitting(f"each of {name}", get_args(kind)[0], each) for each in given) if plain is tuple else given
