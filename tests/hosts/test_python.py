@@ -7,7 +7,10 @@ import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -70,12 +73,31 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
     refused(holdfast.Invalid, holdfast.open, tmp_path / "nowhere", says="not a folder")
     refused(holdfast.InvalidConfig, holdfast.open, tmp_path, settings={"no_such_setting": 1})
     refused(holdfast.NotFound, memory.forget, "ZZZZZZZZ", "gone")
+    refused(holdfast.Invalid, memory.remember, "x", links=[("supersedes", "zz")], says="each of links must be a")
+    refused(holdfast.Invalid, memory.recall, "x", limit="x", says="limit must be a whole number, not 'x'")
+    refused(holdfast.Invalid, memory.import_, "export.jsonl", says="lines must be lines of text")
+    refused(holdfast.Invalid, memory.import_, system="git-notes", path="\0", says="cannot be read")
     one = memory.remember("Retries are capped at five.").id
     for wrong in (None, 3, b"x"):
         for method in "show history verify restore erase share revise confirm remember recall".split():
             refused(holdfast.Invalid, getattr(memory, method), wrong, says="must be a text|empty")
         refused(holdfast.Invalid, memory.link, one, "relates_to", wrong, says="must be a text")
         refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
+
+
+def test_no_value_of_a_wrong_type_raises_a_raw_error(
+    memory: holdfast.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a text is a path, too
+    wrong = ("x", "\0", 5, 1.5, True, b"x", [1], {"a": object()}, {1: 2}, [("a", "b")], object(), timedelta(10**6))
+    needed = {"text": "Retries end.", "question": "retries", "reason": "gone", "relation": "refines"}
+    names = [name for name, _ in inspect.getmembers(memory, inspect.ismethod) if name[0] != "_"]
+    for method in (*(getattr(memory, name) for name in names), partial(holdfast.open, tmp_path, home=tmp_path / "h")):
+        id_, taken = memory.remember("Retries are capped.", force=True).id, inspect.signature(method).parameters
+        least = {name: needed.get(name, id_) for name, one in taken.items() if one.default is one.empty}
+        for name, value in product(taken, wrong):
+            with suppress(holdfast.HoldfastError):
+                method(**{**least, name: value})
 
 
 def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None:

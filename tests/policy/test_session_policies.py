@@ -37,7 +37,7 @@ def scar(number: int, body: str) -> Record:
 @each("unit", ["word ", "naïve — ", "漢字", "x"])
 def test_a_brief_never_exceeds_its_budget(budget: int, form: str, unit: str) -> None:
     found = [scar(number, unit * 400) for number in range(12)]
-    made = brief("deploy " + unit * 30, found, form, budget)
+    made = brief("deploy " + unit * 30, found, form, budget, {})
     assert made.tokens == tokens_of(made.text) <= budget
     assert len(made.included) + made.left_out in (len(found), len(found) // 2)
 

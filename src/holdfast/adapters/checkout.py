@@ -213,8 +213,10 @@ class GitCheckout(Checkout):
         commits = sorted(set(filter(is_object, since)))
         base = (self._ask_git("merge-base", "--octopus", *commits) or "").strip() if commits else ""
         span = ["HEAD", f"^{base}"] if base else ["HEAD", f"--max-count={MOST_TOUCHES}"]
-        asked = ("log", "-M", "--diff-filter=R", "--name-status", "--format=", "--ignore-missing")
-        moves = [line.split("\t") for line in (self._ask_git(*asked, *span) or "").splitlines() if line.startswith("R")]
+        asked = ("-M", "--diff-filter=R", "--name-status")
+        staged = self._ask_git("diff-index", "--cached", *asked, "HEAD") or ""
+        lines = f"{staged}\n{self._ask_git('log', *asked, '--format=', '--ignore-missing', *span) or ''}".splitlines()
+        moves = [line.split("\t") for line in lines if line.startswith("R")]
         places = dict.fromkeys(paths, "")
         for _, old, new in reversed([move for move in moves if len(move) == 3]):  # oldest first: a file may move twice
             for path, place in places.items():
@@ -345,8 +347,8 @@ class GitCheckout(Checkout):
             return read_inside(self.top(), Path(path).expanduser(), LARGEST)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (OSError, RuntimeError, ValueError):
-            return True
+        except (OSError, RuntimeError, ValueError) as problem:
+            return not isinstance(problem, PermissionError)
 
     @cached_property
     def _facts(self) -> tuple[Path, Path, Path] | None:

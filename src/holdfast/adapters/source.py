@@ -35,7 +35,7 @@ class Span(NamedTuple):
     last: int
 
 
-# The content of a file; True if it cannot be read (a folder, too large, outside the checkout, not permitted), None if there is none.
+# The content of a file; True if it is a folder or too large, False if it is outside the checkout or not permitted, None if there is none.
 File = bytes | bool | None
 Read = Callable[[str], File]
 
@@ -48,7 +48,7 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
         return UNKNOWN  # git has to be asked
     raw = read(anchor.path)
     if not isinstance(raw, bytes):
-        return CodeMark(there=bool(raw))
+        return GONE if raw is None else CodeMark() if raw and anchor.kind != "value" else UNKNOWN
     blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
     if cited and cited.blob == blob and cited.hash:
         return cited  # the file is unchanged

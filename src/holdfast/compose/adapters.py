@@ -11,7 +11,7 @@ from holdfast.adapters.git import GitHistory, Repository, git, git_text
 from holdfast.adapters.source import missing_grammars as missing_grammars  # noqa: PLC0414  for the doctor
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
-from holdfast.model.errors import InvalidConfig, ReplicaError
+from holdfast.model.errors import Invalid, InvalidConfig, ReplicaError
 from holdfast.model.files import FOLDER
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ports import Embedder, RemoteReplica, Replica
@@ -39,8 +39,10 @@ def has_notes(folder: Path) -> bool:
 
 def foreign_items(system: str, path: Path) -> "Iterator[Item]":
     """Yield what the importer of another system reads at a path."""
-    items: Iterator[Item] = _of_system(system).read(path.expanduser())
-    return items
+    try:
+        yield from _of_system(system).read(path.expanduser())
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise Invalid(f"{path} cannot be read: {problem}.", hint="Check the path.") from problem
 
 
 def _of_system(system: str) -> Any:

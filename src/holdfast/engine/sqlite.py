@@ -313,9 +313,9 @@ def _make_private(path: Path) -> None:
         elif not path.stat().st_size:
             hint = "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file."
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         is_file = isinstance(problem, FileExistsError)
-        why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
+        why = "is a file, not a folder" if is_file else f"cannot be written ({getattr(problem, 'strerror', problem)})"
         raise StoreUnwritable(f"{path.parent} {why}.") from problem
 
 

@@ -18,7 +18,7 @@ from holdfast.model.event import Event
 from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
-from holdfast.model.request import built, texts_of
+from holdfast.model.request import built, fitting
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal
@@ -177,7 +177,7 @@ class Memory:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
         asked: dict[str, Any] = {"kinds": kinds, "scopes": scopes, "tags": tags, "since": since, "until": until}
         query = Query.of(now=self._inner.clock.now(), project=project, everywhere=everywhere, limit=limit, **asked)
-        return read.list_records(self._inner, query, states=texts_of("states", states), offset=offset)
+        return read.list_records(self._inner, query, states=fitting("states", tuple[str, ...], states), offset=offset)
 
     def revise(
         self,
@@ -255,7 +255,7 @@ class Memory:
 
     def judge(self, ids: Texts, outcome: str, *, note: str = "") -> Sequence[str]:
         """Report how memories that were shown turned out (applied, ignored, contradicted, corrected); return their ids."""
-        return lifecycle.record_use(self._inner, texts_of("ids", ids), outcome, note=note)
+        return lifecycle.record_use(self._inner, fitting("ids", tuple[str, ...], ids), outcome, note=note)
 
     def export(self) -> Iterator[str]:
         """Yield the whole store as JSON lines: a header, then an event on each line, nothing left out."""
@@ -263,11 +263,11 @@ class Memory:
 
     def import_(self, lines: Iterable[str] = (), *, system: str = "", path: str | os.PathLike[str] = "") -> int:
         """Import the lines of an export, or the data of another `system` at a `path`; return how many memories are new or changed."""
-        if not system:
-            return int(jsonl.import_lines(self._inner, lines)["records"])
+        if not fitting("system", str, system):
+            return int(jsonl.import_lines(self._inner, fitting("lines", Iterable, lines))["records"])
         if system not in IMPORTERS:
             raise Invalid(f"There is no importer for {system[:40]!r}.", hint=f"One of {', '.join(IMPORTERS)}.")
-        report = import_items(self._inner, system, foreign_items(system, Path(path)))
+        report = import_items(self._inner, system, foreign_items(system, Path(fitting("path", os.PathLike, path))))
         return len(report.taken) + len(report.revised)
 
     def close(self) -> None:
@@ -314,11 +314,13 @@ def open(  # noqa: A001
     `home` is the folder of the store. What is saved is attributed to the current user, or to `agent`. `settings` sets any
     other setting by name.
     """
-    here = Path(folder) if folder is not None else Path.cwd()
+    here = Path(fitting("folder", os.PathLike, folder)) if folder is not None else Path.cwd()
     if not here.is_dir():
         raise Invalid(f"{here} is not a folder.", hint="Pass the folder of a project.")
-    named = {"home": None if home is None else os.fspath(home), "project": project, "agent": agent, "session": session}
-    chosen = load_settings(folder=here, flags={**(settings or {}), **{n: v for n, v in named.items() if v is not None}})
+    place = None if home is None else os.fspath(fitting("home", os.PathLike, home))
+    named = {"home": place, "project": project, "agent": agent, "session": session}
+    flags = {**fitting("settings", Mapping, settings or {}), **{n: v for n, v in named.items() if v is not None}}
+    chosen = load_settings(folder=here, flags=flags)
     inner = open_memory(chosen, folder=here)
     return Memory(inner, notes=(*chosen.warnings, *inner.notices))
 

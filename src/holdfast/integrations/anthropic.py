@@ -20,7 +20,7 @@ from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import SecretFound
-from holdfast.policy.freshness import details
+from holdfast.policy.freshness import doubts_of
 from holdfast.verbs.records import keyed
 from holdfast.verbs.records.freshness import freshness
 
@@ -79,7 +79,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             first = max(1, command.view_range[0])
             end = len(lines) if command.view_range[1] == -1 else command.view_range[1]
             lines = lines[first - 1 : end]
-        stale = self._stale([record]).get(record.id, "")
+        stale = doubts_of(freshness(self._memory, [record])).get(record.id, "")
         note = f"\n\n[Holdfast: part of this may be out of date: {stale}. Check it, then edit the file.]"
         shown = f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first)}"
         return shown + note if stale else shown
@@ -149,7 +149,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         if parts and not records:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {below: len(_content(record).encode()) for below, record in records.items()}
-        stale = self._stale(list(records.values()))
+        stale = doubts_of(freshness(self._memory, list(records.values())))
         shown = {below[:depth] for below in records for depth in range(1, min(DEPTH, len(below)) + 1)}
         lines = [f"{_size(sum(sizes.values()))}\t{path}"]
         for entry in sorted(entry for entry in shown if not any(part.startswith(".") for part in entry)):
@@ -189,10 +189,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         if record.state == "pending":
             return f" It is not used until a person approves it (`holdfast review approve {short(record.id)}`)."
         return " Parts marked <private> were left out." if _content(record) != text else ""
-
-    def _stale(self, records: Sequence[Record]) -> dict[str, str]:
-        states = freshness(self._memory, records)
-        return {id_: "; ".join(details(state)) for id_, state in states.items() if state.problems}
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):

@@ -172,7 +172,7 @@ def moment_of(given: str | date | timedelta, now: str) -> str:
     if isinstance(given, datetime):
         given = given.astimezone()  # without a zone it is local
     elif isinstance(given, timedelta):
-        given = present - given
+        return days_before(now, given / timedelta(days=1))
     text = given.isoformat() if isinstance(given, date) else given
     if not isinstance(text, str):
         raise Invalid(f"{given!r:.40} is not a date.", hint="Pass a text, a date, a datetime or a timedelta.")

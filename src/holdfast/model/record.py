@@ -8,7 +8,7 @@ from holdfast.model.anchor import CodeSnapshot, snapshot_from_json, snapshot_to_
 from holdfast.model.event import Actor, Json
 from holdfast.model.ids import short
 from holdfast.model.kinds import CODED, KINDS, SEPARATE
-from holdfast.model.request import Asked, built
+from holdfast.model.request import Asked, built, fitting
 
 State = Literal["pending", "held", "active", "retired", "erased"]
 Visibility = Literal["private", "team"]
@@ -146,7 +146,8 @@ class Draft:
     def of(cls, body: str, *, now: str = "", **asked: Any) -> "Draft":
         """Build a draft from what a caller passed: links may be texts (relation:id), and with `now` dates named days and spans."""
         if links := asked.get("links"):
-            asked["links"] = [link if isinstance(link, Link) else link_of(link) for link in links]
+            links = fitting("links", tuple[object, ...], links)
+            asked["links"] = [link_of(link) if isinstance(link, str) else link for link in links]
         return built(cls, {"body": body or "", **asked}, now)
 
 

@@ -1,15 +1,17 @@
 """Requests: what a caller may ask for, declared once; the command line, tools, HTTP and Python derive their parameters."""
 
 import inspect
+import json
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import cache
+from os import PathLike
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.model.errors import Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import moment_of
-from holdfast.model.text import check_is_text
 
 REQUIRED: Any = inspect.Parameter.empty
 _Value = TypeVar("_Value")
@@ -106,21 +108,30 @@ def _declared(request: Callable[..., Any]) -> dict[str, Any]:
 
 
 def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "") -> _Value:
-    """Build a request from what a caller passed: lists become tuples, and None the default; with `now`, dates may be spans."""
+    """Build a request from what a caller passed, each value of its declared type; None is the default; with `now`, dates may be spans."""
     values, declared = {name: value for name, value in given.items() if value is not None}, _declared(request)
-    for name in [name for name in values if name in declared]:
+    for name, value in [pair for pair in values.items() if pair[0] in declared]:
         parameter = _parameter(name, declared[name], None)
-        if get_origin(parameter.kind) is tuple:
-            values[name] = texts_of(name, values[name])
-        elif parameter.asked.form == "date" and values[name] and now:
-            values[name] = moment_of(values[name], now)
-        elif parameter.kind is str:
-            check_is_text(values[name], name)
+        is_moment = parameter.asked.form == "date" and value and now
+        values[name] = moment_of(value, now) if is_moment else fitting(name, parameter.kind, value)
     return request(**values)
 
 
-def texts_of(name: str, given: Iterable[_Value]) -> tuple[_Value, ...]:
-    """Return a list that a caller passed; raise Invalid for one text, which would be taken letter by letter, or no list."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise Invalid(f"{name} must be a list of texts, not {given!r:.40}.", hint=f"Pass {name}=[{given!r:.40}].")
-    return tuple(given)
+def fitting(name: str, kind: Any, given: Any) -> Any:
+    """Return what a caller passed, a list as a tuple; raise Invalid if it is not of the declared type."""
+    plain = str if get_origin(kind) is Literal else get_origin(kind) or kind
+    accepted: Any = {float: int | float, PathLike: str | PathLike, tuple: Iterable}.get(plain, plain)
+    is_text = accepted is Iterable and isinstance(given, str | bytes)  # it would be taken letter by letter
+    if is_text or not isinstance(given, accepted) or isinstance(given, bool) != (plain is bool):
+        hint = f"Pass {name}=[{given!r:.40}]." if plain is tuple else ""
+        raise Invalid(f"{name} must be {_NOUNS.get(plain, f'a {plain.__name__}')}, not {given!r:.40}.", hint=hint)
+    if plain is Mapping:
+        try:
+            return parse_json(json.dumps(dict(given)))
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise Invalid(f"{name} cannot be written as JSON: {problem}.") from problem
+    return tuple(fitting(f"each of {name}", get_args(kind)[0], each) for each in given) if plain is tuple else given
+
+
+_NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", tuple: "a list of texts"}
+_NOUNS |= {Mapping: "a dict", PathLike: "a path", Iterable: "lines of text, such as an open file"}

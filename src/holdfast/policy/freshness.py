@@ -135,7 +135,7 @@ def freshness_text(freshness: code.Freshness) -> str:
 def details(freshness: code.Freshness) -> list[str]:
     """Return what changed at each place that is missing, changed or moved."""
     texts = []
-    for finding in (*freshness.problems, *freshness.moved):
+    for finding in dict.fromkeys((*freshness.problems, *freshness.moved)):
         anchor, note, last, moved_to = finding.anchor, finding.note, finding.last, finding.moved_to
         since = finding.commits and f"{counted(finding.commits, 'commit')} since"
         change = last and f"last {last.commit[:8]} {last.subject!r} by {last.author}, {last.at[:10]}"
@@ -143,6 +143,11 @@ def details(freshness: code.Freshness) -> list[str]:
         moved = ", ".join(filled(f"{anchor} moved to {moved_to}", note))
         texts.append(moved if moved_to else f"{anchor} {finding.state}" + (f" ({parts})" if parts else ""))
     return texts
+
+
+def doubts_of(judged: Mapping[str, code.Freshness]) -> dict[str, str]:
+    """Return what contradicts each record that has problems, by id."""
+    return {id_: "; ".join(details(state)) for id_, state in judged.items() if state.problems}
 
 
 def wrong_claims(anchors: Sequence[str], now: code.CodeSnapshot | None) -> list[str]:
@@ -178,7 +183,8 @@ def new_value(record: Record, findings: Sequence[code.Finding]) -> NewValue | No
     body = _replaced(record.body, old, new) if new else None
     if body is None:
         return None
-    anchor, title = finding.anchor.replace(place.value, new), _replaced(record.title, old, new) or record.title
+    anchor = (finding.moved_to or finding.anchor).removesuffix(place.value) + new
+    title = _replaced(record.title, old, new) or record.title
     anchors = tuple(anchor if cited == finding.anchor else cited for cited in record.anchors)
     return NewValue(name=place.name, old=old, new=new, body=body, title=title, anchors=anchors)
 

@@ -19,7 +19,7 @@ from holdfast.hosts.cli.command import Printed, Words, settings, wants_json
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import console, json_text, page, say
 from holdfast.hosts.hooks.places import checkout_root
-from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
+from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS, offers_of
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup import clients as table
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
@@ -222,6 +222,8 @@ def _set_up(
 
     `then` runs after the changes; True if it said what the next session gets.
     """
+    for surfaces in choices.surfaces.values():
+        offers_of(surfaces)
     leaving = {name for name in choices.names if not choices.wants_hooks(name)}
     if unhooked := removals(here.manifest, leaving, only_hooks=True):
         _show_plan(unhooked, here.machine, asked)

@@ -3,14 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast.hosts.mcp.protocol import Server, check_names, joined, with_aliases, written_offer
+from holdfast.hosts.mcp.protocol import Offer, Server, check_names, joined, with_aliases, written_offer
 from holdfast.model.config import PRESETS
 from holdfast.model.errors import Invalid, StoreFull, StoreUnwritable, Unreachable
 from holdfast.surfaces.tool import Call, Client, Surface
@@ -55,16 +55,22 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
 
 def served(names: Sequence[str], list_aliases: Callable[[], bool], call: Call) -> Server:
     """Return a server of the named surfaces, imported when needed; `list_aliases` is called only if some tools have aliases."""
-    chosen = tuple(dict.fromkeys(WITHOUT_TOOLS.get(name, name) for name in names))
+    offers = offers_of(names)
+    offer = joined(offers.values())
+    offer = with_aliases(offer) if offer.aliases and list_aliases() else offer
+    return Server(offer=offer, load=cache(lambda: [surface_named(name) for name in offers]), call=call)
+
+
+def offers_of(names: Iterable[str]) -> dict[str, Offer]:
+    """Return the offers of the named surfaces; raise Invalid if one server cannot offer them."""
+    chosen = dict.fromkeys(WITHOUT_TOOLS.get(name, name) for name in names)
     for name in chosen:
         if name not in SURFACES:
             known = ", ".join((*SURFACES, *WITHOUT_TOOLS))
             raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {known}.")
-    offers = [(name, written_offer(name)) for name in chosen]
-    check_names(offers)
-    offer = joined(each for _, each in offers)
-    offer = with_aliases(offer) if offer.aliases and list_aliases() else offer
-    return Server(offer=offer, load=cache(lambda: [surface_named(name) for name in chosen]), call=call)
+    offers = {name: written_offer(name) for name in chosen}
+    check_names(list(offers.items()))
+    return offers
 
 
 @dataclass(slots=True)

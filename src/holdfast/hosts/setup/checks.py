@@ -9,12 +9,13 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
+from holdfast.hosts.mcp.serving import offers_of
 from holdfast.hosts.setup import edits, jsontext, tomltext
 from holdfast.hosts.setup.apply import Manifest
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, file_of, has_hooks, has_plugin, installed
 from holdfast.hosts.setup.machine import Level, Machine, text_of
 from holdfast.hosts.setup.others import others
-from holdfast.model.errors import InvalidFile
+from holdfast.model.errors import Invalid, InvalidFile
 from holdfast.verbs.upkeep.doctor import Check
 
 LEVELS: tuple[Level, Level] = ("user", "project")
@@ -58,6 +59,8 @@ def _check_of(client: Client, machine: Machine, manifest: Manifest) -> Check:
         problems = [*_gone(client, manifest), *_dead(client, machine)]
     except InvalidFile as problem:
         problems = [problem.message]
+    except Invalid as problem:  # its server would not start
+        return Check(name=client.name, found=problem.message, fix=problem.hint)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         return Check(name=client.name, found=problems[0] + more, fix=f"holdfast init --client {client.name}")
@@ -82,9 +85,10 @@ def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
 
 
 def _dead(client: Client, machine: Machine) -> Iterator[str]:
-    """Yield the programs that entries and hooks start and that do not exist."""
+    """Yield the programs that entries and hooks start and that do not exist; raise Invalid for surfaces that no server can offer."""
     for path, entry in _entries(client, machine):
-        program = edits.words_of(entry)[0]
+        program, *words = edits.words_of(entry)
+        offers_of(re.findall(r"--surface[ =](\S+)", " ".join(words)))
         if not (os.access(program, os.X_OK) if Path(program).is_absolute() else which(program)):
             yield f"{path} starts {program}, which is not there"
     started = {(path, word): None for path, words in _hooks(client, machine) for word in sorted((words[0], words[3]))}

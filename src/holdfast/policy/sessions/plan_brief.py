@@ -1,10 +1,10 @@
 """Write a brief for a plan or a sub-agent within an exact token budget."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.model.fence import defused
+from holdfast.model.fence import defused, inline
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Record
@@ -28,8 +28,8 @@ class Brief:
     blocking: int = 0
 
 
-def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
-    """Return the records that matter to a plan in one of three formats, within a token budget."""
+def brief(plan: str, records: Sequence[Record], form: str, budget: int, doubts: Mapping[str, str]) -> Brief:
+    """Return the records that matter to a plan in one of three formats, within a token budget, with what to check first by id."""
     ordered = sorted(records, key=lambda one: (not is_blocking(one), one.source == "starter", severity_of(one)))
     head, blocking = f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
     if form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
@@ -43,6 +43,7 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
     lines, included = [clipped(head, budget)], list[str]()
     for record in ordered:
         text = _whole(record) if form == "full" else _line(record)
+        text += f" [check first: {inline(shorten(doubts[record.id], LINE))}]" if record.id in doubts else ""
         room = budget - tokens_of("\n".join([*lines, ""]))
         fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
         if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:

@@ -75,12 +75,12 @@ def import_lines(
 
 
 def _parsed(place: int, line: str) -> Any:
-    if len(line) > LONGEST_LINE:
-        raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
     try:
+        if len(line) > LONGEST_LINE:
+            raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
         return parse_json(line)
     except TooDeep as problem:
         hint = "Remove that line; nothing was imported."
         raise Invalid(f"Line {place} cannot be used: {problem}.", hint=hint) from problem
-    except ValueError as problem:
+    except (TypeError, ValueError) as problem:
         raise Invalid(f"Line {place} is not JSON.", hint="The file may be truncated, or of another kind.") from problem

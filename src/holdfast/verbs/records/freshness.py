@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os.path import realpath
+from pathlib import Path
 
 from holdfast.engine.views import labels, queries, records
-from holdfast.model.anchor import STATES, CodeMark, CodeSnapshot, Finding, Freshness, State, parse_anchor
+from holdfast.model.anchor import STATES, CodeSnapshot, Finding, Freshness, State, parse_anchor
+from holdfast.model.errors import Invalid
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
 from holdfast.model.ports import BranchStatus
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.policy import freshness as rules
 from holdfast.policy.freshness import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
@@ -21,6 +24,17 @@ MOST_OF_ONE = 100  # records of a branch that are looked at
 def is_here(memory: Memory, project: str | None) -> bool:
     """True if the checkout belongs to this project."""
     return bool(project) and project == memory.project == memory.checkout.project()
+
+
+def check_inside(memory: Memory, project: str | None, anchors: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the anchors; raise Invalid if one of the current project is outside its checkout, where nothing is read."""
+    top, is_own = memory.checkout.top(), project in (None, GLOBAL, memory.project) and is_here(memory, memory.project)
+    for anchor in anchors if is_own else ():
+        path = parse_anchor(anchor).path
+        if path.startswith("~") or not Path(realpath(top / path)).is_relative_to(realpath(top)):
+            hint = "Cite files of the repository, by their paths from its top."
+            raise Invalid(f"The anchor {anchor!r:.80} is outside this checkout, so nothing can compare it.", hint=hint)
+    return anchors
 
 
 def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
@@ -102,9 +116,9 @@ def _explained(memory: Memory, affected: Sequence[Record], verdicts: Mapping[str
     moved = memory.checkout.renamed(sorted(gone), since) if gone else {}
 
     def better(record: Record, finding: Finding) -> Finding:
-        cited = rules.places_of(record).get(finding.anchor)
         if finding.state == "missing":
-            return _followed(memory, finding, cited, moved)
+            return _followed(memory, record, finding, moved)
+        cited = rules.places_of(record).get(finding.anchor)
         if finding.state != "changed" or touches is None:
             return finding
         own = rules.since_cited(finding, cited, touches)[:MOST_COMMITS]
@@ -119,9 +133,9 @@ def _explained(memory: Memory, affected: Sequence[Record], verdicts: Mapping[str
     return better_verdicts
 
 
-def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: Mapping[str, str]) -> Finding:
-    """Look for missing code in its renamed file, or where its name is defined now."""
-    place = parse_anchor(finding.anchor)
+def _followed(memory: Memory, record: Record, finding: Finding, moved: Mapping[str, str]) -> Finding:
+    """Judge missing code in its renamed file, or where its name is defined now."""
+    place, cited = parse_anchor(finding.anchor), rules.places_of(record).get(finding.anchor)
     candidates = [moved[place.path]] if place.path in moved else []
     if place.kind == "symbol":
         candidates += memory.checkout.defining([place.name], place.path.rpartition(".")[2])
@@ -129,11 +143,9 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
         anchor = finding.anchor.replace(place.path, path, 1)
         mark = memory.checkout.snapshot({anchor: cited}).marks[anchor]
         if mark.there:
-            state: State = "unverified"
-            if cited and cited.hash:
-                state = "fresh" if cited.hash == mark.hash else "changed"
-            note = "and it has changed" if state == "changed" else ""
-            return replace(finding, state=state, moved_to=anchor, note=note, now=mark)
+            found = rules.judged(record, finding.anchor, cited, mark)
+            note = found.note or ("and it has changed" if found.state == "changed" else "")
+            return replace(found, moved_to=(found.moved_to or finding.anchor).replace(place.path, path, 1), note=note)
     return finding
 
 

@@ -22,6 +22,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record, State
+from holdfast.model.request import fitting
 from holdfast.verbs.memory import Memory, Report, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
@@ -135,7 +136,7 @@ def note_reading(memory: Memory, ids: Sequence[str]) -> None:
 
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
     """Return one page of records, newest first, without pending ones that expired; the query's text is ignored."""
-    if offset < 0:
+    if fitting("offset", int, offset) < 0:
         raise Invalid("A list needs an offset of at least 0.")
     for state in states:
         check_choice(state, get_args(State), "a state")

@@ -2,7 +2,9 @@
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
+from holdfast.model.request import fitting
 from holdfast.model.text import check_text
+from holdfast.policy.freshness import doubts_of
 from holdfast.policy.sessions.plan_brief import BUDGETS, FORMATS, SMALLEST, Brief
 from holdfast.policy.sessions.plan_brief import brief as written
 from holdfast.verbs.memory import Memory
@@ -18,9 +20,10 @@ def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) 
     said = check_text(plan, "plan", LONGEST_PLAN)
     if form not in FORMATS:
         raise Invalid(f"There is no brief {form!r}.", hint=f"Use one of {', '.join(FORMATS)}.")
-    room = budget or BUDGETS[form]
+    room = fitting("budget", int, budget) or BUDGETS[form]
     if room < SMALLEST:
         raise Invalid(f"A brief needs at least {SMALLEST} tokens.")
     kinds = ("scar",) if form == "gate" else LESSONS
     found = recall(memory, Query(text=said, kinds=kinds, limit=HITS[form]), surface=False)
-    return written(said, [hit.record for hit in found.hits], form, room)
+    doubts = doubts_of({hit.record.id: hit.freshness for hit in found.hits if hit.freshness})
+    return written(said, [hit.record for hit in found.hits], form, room, doubts)

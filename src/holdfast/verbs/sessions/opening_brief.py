@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from holdfast.engine.search.lexical import holding
 from holdfast.engine.views import links, records, sessions, usage
-from holdfast.model.anchor import parse_anchor
+from holdfast.model.anchor import Freshness, parse_anchor
 from holdfast.model.config import preset_of
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
@@ -15,7 +15,7 @@ from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import filled, tokens_of
-from holdfast.policy.freshness import details, is_about_code, places_of
+from holdfast.policy.freshness import doubts_of, is_about_code, places_of
 from holdfast.policy.language.documents import is_document
 from holdfast.policy.manifests import HOW_TO
 from holdfast.policy.ranking.brief_order import USES, standing
@@ -84,13 +84,14 @@ def brief_parts(memory: Memory) -> SessionBrief:
     touched = frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
     candidates = _candidates(memory, touched)
     # The files of the checkout that records cite, with their states now and the ids of those records.
-    top, citing = memory.checkout.top(), defaultdict[str, list[str]](list)
+    top, citing, judged = memory.checkout.top(), defaultdict[str, list[str]](list), freshness(memory, candidates)
     for record in candidates:
         if is_here(memory, record.project) and is_about_code(record.kind):
-            for path in filter(None, dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))):
+            places = (*places_of(record), *(finding.moved_to for finding in judged[record.id].moved))
+            for path in filter(None, dict.fromkeys(parse_anchor(anchor).path for anchor in places)):
                 citing[str(top / path)].append(record.id)
     cited = {path: (state_of(path), ids) for path, ids in list(citing.items())[:MOST_CITED]}
-    lines = _lines(memory, candidates, touched)
+    lines = _lines(memory, candidates, judged, touched)
     memories = briefs.written(
         lines, project=project, size=known, budget=budget - share, finder=finder, state=state or moved
     )
@@ -118,7 +119,9 @@ def _is_section(record: Record) -> bool:
     return isinstance(document, str) and is_document(document) and HOW_TO not in record.title
 
 
-def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]) -> list[briefs.Line]:
+def _lines(
+    memory: Memory, candidates: Sequence[Record], judged: Mapping[str, Freshness], touched: frozenset[str]
+) -> list[briefs.Line]:
     """Return everything that may be in a brief, ranked, without repetitions.
 
     Sections of documents, which can be read in the repository, are in it only if they are at hand, hot or were used, or
@@ -126,9 +129,8 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
     """
     # An unmerged branch, changed code, or a newer record that contradicts.
     unmerged = outside(memory, candidates)
-    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, candidates).items() if state.problems}
     by_branch = {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()}
-    doubts = by_branch | stale | dict(_marked(memory, candidates))
+    doubts = by_branch | doubts_of(judged) | dict(_marked(memory, candidates))
     hot = {each.record.id: each.pinned for each in hot_set(memory)}
     uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
     newest = max((record.created_at for record in candidates), default="")

@@ -105,8 +105,7 @@ def update_value(memory: Memory, reference: str) -> Record:
 def can_verify(record: Record, judged: Freshness | None) -> bool:
     """True if a record can be verified as it is: nothing it cites is gone or has another value than it states."""
     return not any(
-        not problem.moved_to
-        and (problem.state == "missing" or parse_anchor(problem.anchor).kind in ("value", "version", "absent"))
+        (problem.state == "missing" or parse_anchor(problem.anchor).kind in ("value", "version", "absent"))
         and (problem.anchor in record.anchors or problem.state == "changed")
         for problem in (judged.problems if judged else ())
     )
