@@ -91,6 +91,8 @@ def keeping_up(memory: Memory, then: Callable[[], object] = lambda: None) -> Ite
             idle.set()
             memory.wrote.wait()
             idle.clear()
+            with suppress(StoreError), memory.store.transaction():
+                pass  # what was written is committed now
 
     thread = threading.Thread(target=work, name="holdfast-vectors", daemon=True)
     thread.start()
