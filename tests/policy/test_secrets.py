@@ -68,6 +68,7 @@ def test_names_are_masked_and_make_their_text_a_secret() -> None:
 
 
 KEY = "hf_" + "0a1b2c" * 2 + "_" + "aB3-" * 10 + "xyz"
+HEX = "3f9a1c7e" * 4
 PASS = "0a1b2c" * 2 + ".2026-03-02T10:11:12.123Z." + "0f" * 32
 
 
@@ -76,6 +77,9 @@ PASS = "0a1b2c" * 2 + ".2026-03-02T10:11:12.123Z." + "0f" * 32
     [
         (f"HOLDFAST_KEY={KEY}", "HOLDFAST_KEY=[redacted Holdfast key]"),
         (f"Cookie: holdfast-pass={PASS}", "Cookie: holdfast-pass=[redacted Holdfast pass]"),
+        (f"Use the API key {HEX} there.", "Use the API key [redacted password or key] there."),
+        (f"The token is {PASSWORD}{TOKEN[4:]}.", "The token is [redacted password or key]."),
+        ("Password Sunflower77 opens it", "Password [redacted password or key] opens it"),
         (f"got {PASS}", "got [redacted Holdfast pass]"),
         (f"token={PASSWORD}-{TOKEN} and more", "token=[redacted password or key] and more"),
         (
