@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, tables
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import CLAIMS, SentenceReader, blanked
@@ -32,24 +32,7 @@ KINDS: Mapping[str, str] = {
 # What each class of an agent's sentence is. A finding is kept only with evidence: see `policy.activity.claims`.
 _CLASSES = {"lesson": "learning", "finding": "finding", "decision": "decision", "blocker": "blocker"}
 # Marker name -> signal. For an empty signal the wording decides.
-NAMES: Mapping[str, str] = {
-    word: signal
-    for signal, words in {
-        "decision": "decision decisions d",
-        "learning": "learned learning learnings insight til l",
-        "blocker": "blocker blockers block b",
-        "progress": "progress p",
-        "pattern": "pattern patterns",
-        "research": "research",
-        "review": "review reviews",
-        "retrospective": "retro retrospective",
-        "inception": "inception",
-        "elicitation": "requirement requirements elicitation",
-        "explicit": "remember",
-        "": "capture memory",
-    }.items()
-    for word in words.split()
-}
+NAMES = {word: signal for signal, words in tables(__file__)["markers"] for word in words.split()}
 _LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
 # Up to the closing line; without one before the next block, up to the end of the paragraph.
 _BLOCK = lazy(

@@ -198,8 +198,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         empty = not names or lead[0].share(*KEPT) < 1 - LEADS
         if empty and (shorter.lasts or objects) and not is_elliptic(shorter.text):
             best = shorter if shorter.lasts else replace(best, text=shorter.text)
-    last = max(_cuts(best.text), default=0)
-    tail = best.text[last:]
+    tail = best.text[(last := max(_cuts(best.text), default=0)) :]
     judged = reader.prompt(tail, answer)[:1] if last else []
     objects = best.share("correction") >= REFUSED
     asks = bool(judged) and judged[0].share(*REQUESTS) >= ASKS
