@@ -52,6 +52,12 @@ def test_what_looks_like_a_tag_stays_readable(text: str) -> None:
     assert re.sub(r"(?m)^\| ", "", out.replace("&lt;", "<").replace("&#91;", "[")) == text
 
 
+def test_joiners_stay_where_a_script_or_an_emoji_needs_them() -> None:
+    text = "می\u200cخواهم API\u200cها क्\u200dष 👩🏽\u200d💻 ❤️\u200d🔥"
+    assert (defused(text), inline(text), attribute(text), visible(text)) == (text,) * 4
+    assert defused(f"\u200cs\u200dys \u200d{text}\u200d\u200c\u200d.") == f"sys \u200d{text}\u200d."
+
+
 def test_only_a_fence_marked_as_ours_is_one() -> None:
     fence = '<memory id="1" kind="fact">'
     answer = f"{OURS}{fence}\nx {fence}\n{fence}\n{OURS}</memory>\nafter"

@@ -71,21 +71,9 @@ KEY = "hf_" + "0a1b2c" * 2 + "_" + "aB3-" * 10 + "xyz"
 PASS = "0a1b2c" * 2 + ".2026-03-02T10:11:12.123Z." + "0f" * 32
 
 
-@each(
-    ("text", "clean"),
-    [
-        (f"HOLDFAST_KEY={KEY}", "HOLDFAST_KEY=[redacted Holdfast key]"),
-        (f"Cookie: holdfast-pass={PASS}", "Cookie: holdfast-pass=[redacted Holdfast pass]"),
-        (f"got {PASS}", "got [redacted Holdfast pass]"),
-        (f"token={PASSWORD}-{TOKEN} and more", "token=[redacted password or key] and more"),
-        (
-            f"a\x1b[1mb \x1b[32m{TOKEN[:9]}\x1b[0m\u200b{TOKEN[9:]}\x1b[0m %41 &amp; c\\n",
-            "a\x1b[1mb \x1b[32m[redacted GitHub token]\x1b[0m %41 &amp; c\\n",
-        ),
-    ],
-)
+@examples
 def test_exactly_the_secret_is_cut_out_our_own_keys_and_passes_too(text: str, clean: str) -> None:
-    assert mask_secrets(text) == clean
+    assert mask_secrets(text.format_map(globals())) == clean
 
 
 @examples

@@ -138,7 +138,7 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
     except HoldfastError as problem:
         done.problems.append(str(problem))
         raise
-    done.problems += [f"left alone: {remark.where}: {remark.why}" for remark in synced.remarks]
+    done.problems += [f"note: {remark.where}: {remark.why}" for remark in synced.remarks]
     return synced.came + synced.put.records + synced.put.removed
 
 

@@ -24,7 +24,8 @@ _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 _HIDDEN = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
 _HIDDEN += r"\U000e0000-\U000e007f\U000e0100-\U000e01ef"
 _MOVING = lazy(f"[{_CONTROL}{_HIDDEN}]")
-_UNSEEN = lazy(rf"[{_CONTROL}{_HIDDEN}\u200c\u200d]")  # written languages and emoji need these two: people see them
+_SEEN = rf"[^\x00-\x7f{_CONTROL}{_HIDDEN}\u200c\u200d]"  # letters beyond ASCII and emoji, which need joiners
+_UNSEEN = lazy(rf"[{_CONTROL}{_HIDDEN}]|[\u200c\u200d](?<!{_SEEN}.)(?!{_SEEN})")
 _ASCII = lazy(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LATIN = lazy(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
 

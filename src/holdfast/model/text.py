@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from holdfast.model.errors import Invalid
+from holdfast.model.patterns import patterns_of
 
 LONGEST_BODY = 100_000
 LONGEST_TITLE = 1_000
@@ -14,6 +15,7 @@ LONGEST_NUMBER = 18  # digits
 DEEPEST = 50  # lists and objects within each other
 # Measured over English prose and code, four characters make about one token of today's models.
 CHARS_PER_TOKEN = 4
+_RE = patterns_of(__file__, "sentences")
 
 
 def whole_number(text: str) -> int | None:
@@ -61,7 +63,18 @@ def check_keepable(value: Any, depth: int = 0) -> None:
 def headline(text: str) -> str:
     """Return the first sentence or line, short enough for a list."""
     line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
-    return shorten(re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0], HEADLINE)
+    ends = (after for end, after in sentence_ends(line) if line[end - 1] not in ";；")
+    return shorten(line[: next(ends, len(line))], HEADLINE)
+
+
+def sentence_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence, or its part before a semicolon, ends and the next one begins; no abbreviation ends one."""
+    begin = 0
+    for end, after in (match.span() for match in _RE["end"].finditer(text)):
+        first = next(filter(str.isalpha, text[begin : begin + 20]), "")
+        if not _RE["goes_on"].search(f"{first}\0{text[max(begin, end - 16) : end]}\0{text[end : after + 20]}"):
+            yield end, after
+            begin = after
 
 
 def flat(text: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, tables
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import CLAIMS, SentenceReader, blanked
 from holdfast.policy.language.user_statements import needs_subject
@@ -31,24 +32,7 @@ KINDS: Mapping[str, str] = {
 # What each class of an agent's sentence is. A finding is kept only with evidence: see `policy.activity.claims`.
 _CLASSES = {"lesson": "learning", "finding": "finding", "decision": "decision", "blocker": "blocker"}
 # Marker name -> signal. For an empty signal the wording decides.
-NAMES: Mapping[str, str] = {
-    word: signal
-    for signal, words in {
-        "decision": "decision decisions d",
-        "learning": "learned learning learnings insight til l",
-        "blocker": "blocker blockers block b",
-        "progress": "progress p",
-        "pattern": "pattern patterns",
-        "research": "research",
-        "review": "review reviews",
-        "retrospective": "retro retrospective",
-        "inception": "inception",
-        "elicitation": "requirement requirements elicitation",
-        "explicit": "remember",
-        "": "capture memory",
-    }.items()
-    for word in words.split()
-}
+NAMES = {word: signal for signal, words in tables(__file__)["markers"] for word in words.split()}
 _LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
 # Up to the closing line; without one before the next block, up to the end of the paragraph.
 _BLOCK = lazy(
@@ -60,18 +44,18 @@ _FENCED = lazy(
     rf"^[ \t]*:::[ \t]*(?P<name>{_LONG})\b[ \t]*(?P<title>[^\n]*)\n(?P<body>(?:(?![ \t]*:::)[^\n]*\n)*)[ \t]*:::[ \t]*(?P<open>)$",
     re.IGNORECASE | re.MULTILINE,
 )
-# At the start of a line or after a clause; links, task-list items and mere mentions do not count.
+# At the start of a line or after a clause, and behind another one anywhere; links, task-list items and mere mentions do not count.
+_JOINED = rf"(?:(?:{CUES['joins']})\b[, \t]+)?"
+_MARK = (
+    rf"(?P<mark>(?:\*\*)?(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])|@memory(?::(?P<onto>\w+))?(?=[ \t:]))"
+    rf"[ \t]*+:?+[ \t]*+(?!(?-i:{CUES['mention']})))"
+)
 _INLINE = lazy(
-    rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?(?:\*\*)?|(?<=[.!?:;,—–][ \t]))"
-    rf"(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])"
-    rf"|@memory(?::(?P<onto>\w+))?(?=[ \t:]))"
-    r"[ \t]*:?[ \t]*(?P<body>[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*)",
+    rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?|(?<=[.!?:;,—–][ \t])){_JOINED}{_MARK}"
+    r"[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*",
     re.IGNORECASE | re.MULTILINE,
 )
-_MENTION = lazy(
-    r"(?:markers?|tags?|prefix\w*|labels?|lines?|blocks?|entr(?:y|ies)|leaks?|usage|limits?|pressure|footprint|and|or|is|are)\b|"
-    r"[-(]|\d+\s?%"
-)
+_NEXT = lazy(rf"(?i)(?:(?<=[.!?:;,—–]\s){_JOINED}|(?<=\s)(?<!\b(?:the|see|use)\s)(?=\*{{0,2}}\[\w\w)){_MARK}")
 FEWEST_WORDS = 3  # after a marker of one letter, which may be anything
 
 
@@ -140,9 +124,12 @@ def _blocks(text: str) -> Iterator[Signal]:
 
 
 def _inline(text: str) -> Iterator[Signal]:
-    for match in _INLINE.finditer(text):
-        body = " ".join(match["body"].split())
-        name = match["into"] or match["onto"] or match["name"] or "memory"
-        if body.strip("*_ .") and not _MENTION.match(body) and (len(name) > 1 or len(body.split()) >= FEWEST_WORDS):
-            kind = NAMES.get(name.lower()) or "explicit"
-            yield Signal(kind=kind, text=body, confidence=INLINE, span=match.span(), how="inline")
+    for line in _INLINE.finditer(text):
+        begin, after = line.end("mark"), _NEXT.finditer(text, line.end("mark"), line.end())
+        marks = [line, *(mark for mark in after if text.count("`", begin, mark.start()) % 2 == 0)]  # not in code
+        for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), line.end()], strict=True):
+            body = " ".join(text[mark.end("mark") : end].split()).rstrip(",;—– ")
+            name = mark["into"] or mark["onto"] or mark["name"] or "memory"
+            if body.strip("*_ .") and (len(name) > 1 or len(body.split()) >= FEWEST_WORDS):
+                kind = NAMES.get(name.lower()) or "explicit"
+                yield Signal(kind=kind, text=body, confidence=INLINE, span=(mark.start(), end), how="inline")

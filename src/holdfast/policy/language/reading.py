@@ -12,7 +12,7 @@ from typing import Literal
 
 from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.ports import CLASSES, Classifier, Task
-from holdfast.model.text import filled
+from holdfast.model.text import filled, sentence_ends
 from holdfast.policy.language.cues import CUES
 
 LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
@@ -118,9 +118,8 @@ class SentenceReader:
 def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, int]]:
     """Yield sentences with their spans, without bullets; for `clauses` a semicolon ends one, a single word does not."""
     begin = 0
-    for end, after in (*(match.span() for match in _RE["end"].finditer(text)), (len(text), len(text))):
-        is_clause = not clauses and text[end - 1 : end] in (";", "；") and after < len(text)
-        if is_clause or _RE["abbreviated"].search(text[max(begin, end - 12) : end]):
+    for end, after in (*sentence_ends(text), (len(text), len(text))):
+        if not clauses and text[end - 1 : end] in (";", "；") and after < len(text):
             continue
         bullet = BULLET.match(text, begin, end)
         start = bullet.end() if bullet else begin

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Literal
 
 from holdfast.model.patterns import lazy
+from holdfast.model.text import sentence_ends
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.overlap import words
@@ -181,7 +182,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     """Return the part worth keeping, without clauses that are tasks, objections or small talk; it names its subject."""
     if sentence.share(*KEPT) < LEAST:
         return None
-    cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
+    cuts = [0, *_cuts(sentence.text)][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
     if not (kept := [part for part in parts if part.lasts]):  # what asks for something may be behind it
         before = (part for cut in cuts[:0:-1] for part in reader.prompt(sentence.text[:cut].strip(_EDGE), answer)[:1])
@@ -197,16 +198,22 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         empty = not names or lead[0].share(*KEPT) < 1 - LEADS
         if empty and (shorter.lasts or objects) and not is_elliptic(shorter.text):
             best = shorter if shorter.lasts else replace(best, text=shorter.text)
-    *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
-    judged = reader.prompt(tail, answer)[:1] if head else []
+    tail = best.text[(last := max(_cuts(best.text), default=0)) :]
+    judged = reader.prompt(tail, answer)[:1] if last else []
     objects = best.share("correction") >= REFUSED
     asks = bool(judged) and judged[0].share(*REQUESTS) >= ASKS
     if asks and (objects or not is_elliptic(tail)):
-        (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
+        (whole,) = reader.prompt(best.text[:last].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         is_as_sure = whole.share(*KEPT) > best.share(*KEPT) - SURE  # else it is a part of what is stated
         best = whole if whole.lasts and is_as_sure and not leans else best
     return best
+
+
+def _cuts(text: str) -> list[int]:
+    """Return where the clauses of a sentence begin, except the first."""
+    ends = {after for _, after in sentence_ends(text)}
+    return [match.end() for match in _CLAUSE.finditer(text) if match[0][0] != "." or match.end() in ends]
 
 
 def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:

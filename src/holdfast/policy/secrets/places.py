@@ -33,6 +33,10 @@ _SET = lazy(
 )
 _SET_TO = lazy(r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE)
 _SPOKEN = tuple(NAMES["spoken"].split("|"))
+_STATED = {
+    True: lazy(NAMES["stated"].replace("<run>", NAMES["word"])),
+    False: lazy(NAMES["stated"].replace("<run>", NAMES["run"])),
+}
 _ARGUMENT = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
 _ARGUMENTS = lazy(r"(?:[^\n|;&\\]|\\[\s\S])*+")
 _NAME_CELL, _CELL = lazy(r"[\w .\-/#]*"), lazy(r"[^\s\"'`]{6,400}+")  # of a table
@@ -52,7 +56,8 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of values whose name announces a secret."""
     last = 0
     for start, word in sorted(secret_names(text)):
-        if start < last or not (assignment := _assignment(text, start)):
+        spoken = word in _SPOKEN and word != "pass"  # which is a verb, too
+        if start < last or not (assignment := _assignment(text, start, spoken=spoken)):
             continue
         rest, begin, last, bare = assignment
         if text[start - len(word) - 1 : start - len(word)] == ":" and text[start : start + 1] == ":":
@@ -62,7 +67,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
             yield begin, last
 
 
-def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
+def _assignment(text: str, start: int, *, spoken: bool) -> tuple[str, int, int, bool] | None:
     """Return the rest of a name, the span of its value, and whether that is without quotes."""
     if text[start - 1 : start].isupper() and (match := _WHOLE_LINE.match(text, start)):
         return match[0].partition("=")[0], match.start(1), match.end(1), False
@@ -75,6 +80,8 @@ def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
         line = text[max(text.rfind("\n", max(0, start - 120), start) + 1, start - 120) : start]
         if _SET.search(line) and (match := _SET_TO.match(text, start)):
             return match[0][: match.start(1) - start].strip(" \t\"'"), match.start(1), match.end(1), True
+    if match := _STATED[spoken].match(text, start):
+        return match["rest"] + (match["topic"] or ""), *match.span("value"), False
     return None
 
 

@@ -67,9 +67,9 @@ class Overwritten:
     def remark(self) -> Remark:
         """What happened, and where the replaced text is."""
         text = shorten(str(self.lost.data.get("body") or self.lost.data.get("title") or "its fields"), 120)
-        who = self.lost.by.name or "someone"
-        why = f"edited in two places: the text of {who} ({self.lost.at[:16]}: {text!r}) was replaced by {self.by.by.name or 'someone'}'s"
-        return Remark(where=self.record.id, why=f"{why}; both are in `holdfast history {self.record.id[:10]}`")
+        lost, by = self.lost.by.name or "someone", self.by.by.name or "someone"
+        why = f"edited in two places: the later edit, by {by}, is kept. It replaced {lost}'s of {self.lost.at[:16].replace('T', ' ')}: “{text}”"
+        return Remark(where=self.record.id, why=f"{why}. `holdfast history {self.record.id[:10]}` has both.")
 
 
 def recently_overwritten(memory: Memory) -> list[Overwritten]:
