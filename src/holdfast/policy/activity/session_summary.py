@@ -3,23 +3,25 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile, zip_longest
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity import observe
+from holdfast.policy.activity import observe, tools
 from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
-from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.activity.turns import FileRead, Searched, Turn, turns
 from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
+from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
 MOST_LINES, LINE = 12, 300
-STATE = 600  # characters of the last answer: its beginning and its end
+STATE = 600  # characters of the last answers: their beginning and their end
+ABOUT = 0.2  # share of the words of a question and its answer from which it is about the work
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
     r"^\s*(?:#{1,6}\s*|\*\*)?(?:next(?: steps?| up)?|remaining(?: work| steps?)?|what(?:'s| is) (?:left|next)|left to do|to-?do|open points?|"
@@ -38,9 +40,9 @@ def summary(
 ) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording and none was `begun`."""
     every = turns(activity, reader)
-    pieces, main = observe.works(every), [turn for turn in every if not turn.agent]
+    pieces, main = observe.works(every), _at_work(every)
     # A tool ran for a request that is no question, or a request was left without an answer.
-    clear = [turn for turn in main if not headlines.is_vague(turn.prompt)]
+    clear = [turn for turn in main if not headlines.is_vague(turn.prompt) and (turn.steps or not _talk(turn))]
     worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in clear)
     if not (pieces or worked or begun):
         return None
@@ -108,10 +110,11 @@ def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
 
 def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]]:
     """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
-    main = [turn for turn in every if not turn.agent]
-    answered = (turn for turn in reversed(main) if turn.answer)
-    worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
-    last = next(worked, None)
+    main = _at_work(every)
+    answered = [turn for turn in main if turn.answer and (turn.steps or not headlines.is_vague(turn.prompt))]
+    # The state is that of the last answer to more than a question, and what questions about it were answered since.
+    place = next((index for index, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1)
+    latest_answers = answered[-place:]
     found_signals = list(_statements(every))
     # The start of each turn that the next one objects to, and that one.
     refused = {turn.began: after for turn, after in pairwise(main) if after.objects == "no"}
@@ -130,14 +133,15 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
     learned = _distinct([*lasting, *(f"{check.name} failed with {check.error}; fixed" for check in fixes)])
-    # The open steps of the last plan, else what the last answer names.
+    # The open steps of the last plan, else what the last answers name.
     plans = [steps for turn in main for event in turn.events if (steps := open_steps(event.tool, event.given))]
-    ahead = plans[-1][:MOST_LINES] if plans else ahead_in(last.said, last.reader) if last else []
+    named = (line for turn in latest_answers for line in ahead_in(turn.said, turn.reader))
+    ahead = plans[-1][:MOST_LINES] if plans else _distinct(named)
     latest = main[-1] if main else None
     if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
         asked_last = latest.reader.prompt(latest.prompt, latest.previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
-    asks = [sentence for sentence in headlines.sentences_of(last.answer) if sentence.endswith("?")] if last else []
+    asks = [line for turn in latest_answers for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     completed = _distinct(line for turn in main if turn.began not in refused for line in _finished(turn, pieces))
     said = headlines.conditions([(turn.certain, turn.asked) for turn in main])
@@ -147,7 +151,7 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
         "asked": _distinct(headlines.requests(turn.asked for turn in main)),
         "conditions": said,
         "pasted": [line for line in everything if line not in said],
-        "state": _state(last, [*learned, *ahead, *questions, *completed]) if last else [],
+        "state": _state(latest_answers, [*learned, *ahead, *questions, *completed]),
         "investigated": _distinct(_investigated(pieces)),
         "learned": learned,
         "completed": completed,
@@ -169,10 +173,30 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
                 yield claim
 
 
-def _state(last: Turn, reported: Sequence[str]) -> list[str]:
-    """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
+def _at_work(every: Sequence[Turn]) -> list[Turn]:
+    """Return the turns of the main agent without small talk, and without questions about something else than its work."""
+    main = [turn for turn in every if not turn.agent and _talk(turn) != "chat"]
+    about = words("\n".join(f"{turn.prompt}\n{turn.said}" for turn in main if not _talk(turn)))
+    aside = (turn for turn in main if about and _talk(turn) and not Work(turn).read)
+    texts = {turn.id: words(f"{turn.prompt}\n{turn.answer}") for turn in aside}
+    return [turn for turn in main if not (own := texts.get(turn.id)) or len(own & about) >= ABOUT * len(own)]
+
+
+def _talk(turn: Turn) -> Literal["", "chat", "question"]:
+    """Return what a prompt is if it gives no work: the agent at most looked something up for it."""
+    labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
+    used = {tools.role_of(event.tool, event.client) for event in turn.events if event.tool}
+    looked = used <= {"run", "read", "search", "fetch"} and all(isinstance(s, FileRead | Searched) for s in turn.steps)
+    if not labels or labels - {"chat", "question"} or not looked:
+        return ""
+    return "question" if "question" in labels or turn.steps else "chat"
+
+
+def _state(last: Sequence[Turn], reported: Sequence[str]) -> list[str]:
+    """Return what the last answers say besides what is reported elsewhere, shortened in its middle."""
     known, half = "\n".join(reported), STATE // 2
-    said = headlines.said_in(_BLANKED.sub(" … ", own_part(last.answer, by_agent=True).text))
+    own = (own_part(turn.answer, by_agent=True).text for turn in last)
+    said = [line for text in own for line in headlines.said_in(_BLANKED.sub(" … ", text))]
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return [text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"] * bool(text)
