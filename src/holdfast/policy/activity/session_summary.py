@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile, zip_longest
+from itertools import combinations, pairwise, takewhile, zip_longest
 from typing import Any, Literal
 
 from holdfast.model.record import Draft
@@ -16,16 +16,16 @@ from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import SentenceReader
-from holdfast.policy.sessions.left_off import SAID, THEN, packed
+from holdfast.policy.language.reading import SentenceReader, blanked
+from holdfast.policy.sessions.left_off import AHEAD, LABELS, SAID, THEN, packed
 
 MOST_LINES, LINE = 12, 300
 STATE = 600  # characters of the last answers: their beginning and their end
+OUTDATED = 0.85  # chance of a conflict from which a later statement of the user replaces an earlier one
 ABOUT = 0.2  # share of the words of a question and its answer from which it is about the work
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
-    r"^\s*(?:#{1,6}\s*|\*\*)?(?:next(?: steps?| up)?|remaining(?: work| steps?)?|what(?:'s| is) (?:left|next)|left to do|to-?do|open points?|"
-    r"follow-?ups?|still (?:open|missing|to do)|not (?:yet )?done)\b[^\n]{0,40}?(?:\*\*)?:?(?:\*\*)?\s*$",
+    rf"^\s*(?:#{{1,6}}\s*|\*\*)?(?:{AHEAD})\b[^\n]{{0,40}}?(?:\*\*)?:?(?:\*\*)?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
@@ -104,14 +104,15 @@ def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
         listed = takewhile(lambda line: not line.strip() or _ITEM.match(line), below)
         if items := [shorten(item["text"].strip("* "), LINE) for line in listed if (item := _ITEM.match(line))]:
             return items[:MOST_LINES]
-    left = (sentence.text for sentence in reader.message(answer) if sentence.share("open") >= LEFT)
+    judged = reader.message(answer)
+    left = (one.text for one in judged if one.share("open") >= LEFT or LABELS["Next"].match(one.text))
     return [shorten(text, LINE) for text in left if not text.endswith("?")]
 
 
 def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]]:
     """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
     main = _at_work(every)
-    answered = [turn for turn in main if turn.answer and (turn.steps or not headlines.is_vague(turn.prompt))]
+    answered = [turn for turn in main if turn.answer]
     # The state is that of the last answer to more than a question, and what questions about it were answered since.
     place = next((index for index, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1)
     latest_answers = answered[-place:]
@@ -139,17 +140,22 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     ahead = plans[-1][:MOST_LINES] if plans else _distinct(named)
     latest = main[-1] if main else None
     if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
-        asked_last = latest.reader.prompt(latest.prompt, latest.previous)
-        ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
+        ahead += [shorten(sentence.text, LINE) for sentence in latest.judged if sentence.share("task") >= ASKED]
     asks = [line for turn in latest_answers for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     completed = _distinct(line for turn in main if turn.began not in refused for line in _finished(turn, pieces))
-    said = headlines.conditions([(turn.certain, turn.asked) for turn in main])
-    everything = headlines.conditions([(turn.prompt, turn.asked) for turn in main])
+    # Small talk and guesses limit nothing, and of statements that contradict each other the last one counts.
+    unmeant = {turn.id: [s.span for s in turn.judged if s.label in ("chat", "guess")] for turn in main}
+    said, everything = (
+        headlines.conditions([(blanked(text, unmeant[turn.id]), turn.asked) for turn, text in texts])
+        for texts in ([(turn, turn.certain) for turn in main], [(turn, turn.prompt) for turn in main])
+    )
+    pairs = combinations(said[-MOST_LINES:], 2)
+    gone = {old for old, new in pairs if main[0].reader.relation(old, new).get("conflict", 0.0) >= OUTDATED}
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return {
         "asked": _distinct(headlines.requests(turn.asked for turn in main)),
-        "conditions": said,
+        "conditions": [line for line in said if line not in gone],
         "pasted": [line for line in everything if line not in said],
         "state": _state(latest_answers, [*learned, *ahead, *questions, *completed]),
         "investigated": _distinct(_investigated(pieces)),
@@ -184,7 +190,8 @@ def _at_work(every: Sequence[Turn]) -> list[Turn]:
 
 def _talk(turn: Turn) -> Literal["", "chat", "question"]:
     """Return what a prompt is if it gives no work: the agent at most looked something up for it."""
-    labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
+    is_vague = turn.prompt and headlines.is_vague(turn.prompt)
+    labels = {sentence.label for sentence in turn.judged} or ({"chat"} if is_vague else set())
     used = {tools.role_of(event.tool, event.client) for event in turn.events if event.tool}
     looked = used <= {"run", "read", "search", "fetch"} and all(isinstance(s, FileRead | Searched) for s in turn.steps)
     if not labels or labels - {"chat", "question"} or not looked:

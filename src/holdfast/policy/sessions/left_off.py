@@ -9,14 +9,17 @@ from holdfast.model.fence import inline
 from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
 from holdfast.model.text import filled, texts_of, tokens_of
-from holdfast.policy.language.headlines import is_limit
+from holdfast.policy.language.headlines import is_limit, is_masked
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 
 LONGEST_QUESTION = 200  # characters
 SAID, THEN = "User said", "; then "
 _HEAD, _FOOT = "<holdfast-left-off>", "</holdfast-left-off>"
-_ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
+_CUES = cues_of(__file__)
+_ASKED = lazy("|".join(_CUES["asked"].values()), re.IGNORECASE)  # in the languages people type
+LABELS = {name: lazy(rf"^\W*(?:{label})\s?[*_]*[:：][\s*_]*", re.IGNORECASE) for name, label in _CUES["labels"].items()}
+AHEAD = _CUES["labels"]["Next"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,11 @@ def _is_in(sentence: str, request: str) -> bool:
 
 def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
     """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others."""
+    # A line that was erased or masked says nothing, and a label that repeats its heading goes.
+    sections = [
+        (name, [LABELS[name].sub("", line) if name in LABELS else line for line in lines if not is_masked(line)])
+        for name, lines in sections
+    ]
     # Of what the user said every limit comes before the second line of another section.
     whole = _written(head, dict(sections))
     if tokens_of(whole) <= budget:
