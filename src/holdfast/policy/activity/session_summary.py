@@ -3,26 +3,23 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise, takewhile, zip_longest
-from typing import Any, Literal
+from typing import Any
 
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity import observe, tools
+from holdfast.policy.activity import observe
 from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
-from holdfast.policy.activity.turns import FileRead, Searched, Turn, turns
+from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
-from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import SentenceReader, blanked
+from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.sessions.left_off import AHEAD, LABELS, SAID, THEN, packed
 
 MOST_LINES, LINE = 12, 300
 STATE = 600  # characters of the last answers: their beginning and their end
-OUTDATED = 0.85  # chance of a conflict from which a later statement of the user replaces an earlier one
-ABOUT = 0.2  # share of the words of a question and its answer from which it is about the work
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
     rf"^\s*(?:#{{1,6}}\s*|\*\*)?(?:{AHEAD})\b[^\n]{{0,40}}?(?:\*\*)?:?(?:\*\*)?\s*$",
@@ -33,6 +30,7 @@ _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$"
 _BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left out
 # Chances from which a sentence names something left to do, reports something done, or asks for something.
 LEFT, DONE, ASKED = 0.5, 0.55, 0.4
+OUTDATED = 0.85  # chance of a conflict from which a later statement replaces an earlier one
 
 
 def summary(
@@ -113,9 +111,8 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
     main = _at_work(every)
     answered = [turn for turn in main if turn.answer]
-    # The state is that of the last answer to more than a question, and what questions about it were answered since.
-    place = next((index for index, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1)
-    latest_answers = answered[-place:]
+    # The last one that did more than answer a question, and those since.
+    last = answered[-next((place for place, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1) :]
     found_signals = list(_statements(every))
     # The start of each turn that the next one objects to, and that one.
     refused = {turn.began: after for turn, after in pairwise(main) if after.objects == "no"}
@@ -135,29 +132,29 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
     learned = _distinct([*lasting, *(f"{check.name} failed with {check.error}; fixed" for check in fixes)])
     # The open steps of the last plan, else what the last answers name.
-    plans = [steps for turn in main for event in turn.events if (steps := open_steps(event.tool, event.given))]
-    named = (line for turn in latest_answers for line in ahead_in(turn.said, turn.reader))
-    ahead = plans[-1][:MOST_LINES] if plans else _distinct(named)
+    events = (event for turn in every if not turn.agent for event in turn.events)
+    plans = [steps for event in events if (steps := open_steps(event.tool, event.given))]
+    ahead = plans[-1][:MOST_LINES] if plans else [line for turn in last for line in ahead_in(turn.said, turn.reader)]
     latest = main[-1] if main else None
     if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
-        ahead += [shorten(sentence.text, LINE) for sentence in latest.judged if sentence.share("task") >= ASKED]
-    asks = [line for turn in latest_answers for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
+        asked_last = latest.reader.prompt(latest.prompt, latest.previous)
+        ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
+    asks = [line for turn in last for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     completed = _distinct(line for turn in main if turn.began not in refused for line in _finished(turn, pieces))
-    # Small talk and guesses limit nothing, and of statements that contradict each other the last one counts.
-    unmeant = {turn.id: [s.span for s in turn.judged if s.label in ("chat", "guess")] for turn in main}
-    said, everything = (
-        headlines.conditions([(blanked(text, unmeant[turn.id]), turn.asked) for turn, text in texts])
-        for texts in ([(turn, turn.certain) for turn in main], [(turn, turn.prompt) for turn in main])
-    )
+    said = headlines.conditions([(turn.certain, turn.asked) for turn in main])
+    everything = headlines.conditions([(turn.prompt, turn.asked) for turn in main])
+    # Small talk and guesses limit nothing, and of two statements that conflict the later one counts.
+    judged = (sentence for turn in main for sentence in turn.reader.prompt(turn.prompt, turn.previous))
+    idle = {sentence.text for sentence in judged if sentence.label in ("chat", "guess")}
     pairs = combinations(said[-MOST_LINES:], 2)
-    gone = {old for old, new in pairs if main[0].reader.relation(old, new).get("conflict", 0.0) >= OUTDATED}
+    idle |= {old for old, new in pairs if main[0].reader.relation(old, new).get("conflict", 0.0) >= OUTDATED}
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return {
         "asked": _distinct(headlines.requests(turn.asked for turn in main)),
-        "conditions": [line for line in said if line not in gone],
-        "pasted": [line for line in everything if line not in said],
-        "state": _state(latest_answers, [*learned, *ahead, *questions, *completed]),
+        "conditions": [line for line in said if line not in idle],
+        "pasted": [line for line in everything if line not in idle.union(said)],
+        "state": _state(last, [*learned, *ahead, *questions, *completed]),
         "investigated": _distinct(_investigated(pieces)),
         "learned": learned,
         "completed": completed,
@@ -180,30 +177,24 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
 
 
 def _at_work(every: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of the main agent without small talk, and without questions about something else than its work."""
+    """Return the main agent's turns without small talk and, if other work was done, without questions for which it read no file."""
     main = [turn for turn in every if not turn.agent and _talk(turn) != "chat"]
-    about = words("\n".join(f"{turn.prompt}\n{turn.said}" for turn in main if not _talk(turn)))
-    aside = (turn for turn in main if about and _talk(turn) and not Work(turn).read)
-    texts = {turn.id: words(f"{turn.prompt}\n{turn.answer}") for turn in aside}
-    return [turn for turn in main if not (own := texts.get(turn.id)) or len(own & about) >= ABOUT * len(own)]
+    return [turn for turn in main if not _talk(turn) or Work(turn).read] or main
 
 
-def _talk(turn: Turn) -> Literal["", "chat", "question"]:
-    """Return what a prompt is if it gives no work: the agent at most looked something up for it."""
-    is_vague = turn.prompt and headlines.is_vague(turn.prompt)
-    labels = {sentence.label for sentence in turn.judged} or ({"chat"} if is_vague else set())
-    used = {tools.role_of(event.tool, event.client) for event in turn.events if event.tool}
-    looked = used <= {"run", "read", "search", "fetch"} and all(isinstance(s, FileRead | Searched) for s in turn.steps)
-    if not labels or labels - {"chat", "question"} or not looked:
-        return ""
-    return "question" if "question" in labels or turn.steps else "chat"
+def _talk(turn: Turn) -> str:
+    """Return whether a prompt for which nothing was done is "chat" or a "question"; else ""."""
+    labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
+    labels = labels or {"chat" * bool(turn.prompt and headlines.is_vague(turn.prompt))}
+    is_talk = labels <= {"chat", "question"} and not Work(turn).did_something
+    return ("question" if turn.steps or "question" in labels else "chat") * is_talk
 
 
 def _state(last: Sequence[Turn], reported: Sequence[str]) -> list[str]:
-    """Return what the last answers say besides what is reported elsewhere, shortened in its middle."""
+    """Return what the last answers say besides what is reported elsewhere, shortened in their middle."""
     known, half = "\n".join(reported), STATE // 2
-    own = (own_part(turn.answer, by_agent=True).text for turn in last)
-    said = [line for text in own for line in headlines.said_in(_BLANKED.sub(" … ", text))]
+    own = "\n\n".join(own_part(turn.answer, by_agent=True).text for turn in last)
+    said = headlines.said_in(_BLANKED.sub(" … ", own))
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return [text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"] * bool(text)

@@ -14,7 +14,7 @@ from holdfast.policy.activity import tools
 from holdfast.policy.activity.patterns import patched, writes_of
 from holdfast.policy.activity.shell import INTERPRETERS, PACKAGE_COMMANDS, Call, parse, program_of
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.reading import Sentence, SentenceReader, blanked, tagged
+from holdfast.policy.language.reading import SentenceReader, blanked, tagged
 from holdfast.policy.language.user_statements import Objection, objection
 from holdfast.policy.secrets.find import drop_private
 
@@ -236,14 +236,9 @@ class Turn:
         return "\n\n".join(part for part in (self.between, self.answer) if part)
 
     @property
-    def judged(self) -> list[Sentence]:
-        """The sentences of the prompt."""
-        return self.reader.prompt(self.prompt, self.previous)
-
-    @property
     def asked(self) -> str:
         """The prompt with blanks for what it states for good, if it asks for something besides, or only states that."""
-        judged = self.judged
+        judged = self.reader.prompt(self.prompt, self.previous)
         asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
         only_states = not self.steps and all(one.lasts and (self.done or one.label == "rule") for one in judged)
         return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or only_states else self.prompt

@@ -31,9 +31,6 @@ _COLON = r"[^.;!?\n:：]{0,60}[:：](?=[ \t]*\n|[ \t]+\S|[^\x00-\x7f])"
 _INTRODUCED = lazy(
     rf"(?:(?<![\w-])(?<!\d ){_SOURCE}(?![\w-])|(?:{CUES['cjk']})|(?<!\w)(?<!\bi ){_SAYS}){_COLON}", re.IGNORECASE
 )
-_LABEL = lazy(
-    rf"(?:^|(?<=[.!?:]))[ \t]*{_SOURCE}[ \t]*[:：]", re.IGNORECASE | re.MULTILINE
-)  # of a paste: it asks for nothing
 _CITED = lazy(rf"(?<![\w-])(?:{CUES['texts']})(?![\w-]){_COLON}", re.IGNORECASE)
 _DOCUMENT = rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.[a-z]{{2,5}}|{_SOURCE})\b"
 # "the README says …", up to the end of the quoted clause.
@@ -55,7 +52,6 @@ class Own:
 def own_part(text: str, *, by_agent: bool = False) -> Own:
     """Return what the sender of a text wrote. Agents use names such as “Summary:” for their own words; people paste them."""
     spans = [*_delimited(text), *_printed(text), (LONGEST, len(text))]
-    spans += [] if by_agent else [match.span() for match in _LABEL.finditer(text)]
     for sign in (match.end() for match in (_CITED if by_agent else _INTRODUCED).finditer(text)):
         if not _RE["marked"].match(text, sign):
             gap = _RE["gap"].search(text, sign)

@@ -11,7 +11,6 @@ from holdfast.policy.language.reading import sentences, sentences_in
 
 TITLE = 100
 LINE, MOST, SHORTEST = 300, 40, 5  # characters of a line, lines, and characters of a sentence; CJK says as much in half
-LEFT = 2  # words with a meaning, from which a text says something although a part was masked
 SENTENCES, SHORTEST_FINDING = 8, 20  # sentences of an answer that are considered; characters
 
 _POLITE = lazy(rf"^(?:(?:{CUES['polite']})\b[\s,!.:;—-]*)+", re.IGNORECASE)
@@ -33,7 +32,6 @@ _CONVENTIONAL = lazy(r"^(?P<type>[a-z]+)(?:\((?P<scope>[^)]*)\))?!?:\s+(?P<rest>
 _STOP = lazy(r"(?:,| —| –|;|:)\s")
 # Words that limit how something is done, in the languages people type.
 _LIMITS = lazy(rf"\b(?:{CUES['limit']})\b|{CUES['limit_cjk']}", re.IGNORECASE)
-_MASKED = lazy(r"\[(?:erased|redacted\b[^\]\n]*)\]")
 _HEADING = lazy(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
 
 
@@ -47,7 +45,7 @@ def request_of(prompt: str, most: int = TITLE) -> str:
             lines.append(sentence)
         last = end
     bare = (request for line in lines if len(request := _bare(line)) > 3 and not _VAGUE.fullmatch(request))
-    return _capital(one_line(next((request for request in bare if not is_masked(request)), ""), most))
+    return _capital(one_line(next(bare, ""), most))
 
 
 def requests(prompts: Iterable[str]) -> list[str]:
@@ -82,12 +80,6 @@ def is_vague(text: str) -> bool:
     """True if a text means nothing without what came before it: "continue", "yes please"."""
     request = _bare(text)
     return not request or bool(_VAGUE.fullmatch(request))
-
-
-def is_masked(text: str) -> bool:
-    """True if little is left of a text besides what was erased or masked in it."""
-    rest, masked = _MASKED.subn("", text)
-    return masked > 0 and len(words(rest)) < LEFT
 
 
 def _bare(line: str) -> str:

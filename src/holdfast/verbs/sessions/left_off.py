@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.engine.views import records, sessions
+from holdfast.engine.search.lexical import similar
+from holdfast.engine.views import links, records, sessions
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, texts_of
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import newest_of_kind
 
-LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE = 60, 5, 3, 5
+LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE, MOST_BESIDE = 60, 5, 3, 5, 2
+SAME = 0.9  # share of common words from which a memory says the same as a sentence
 PASSING = 200  # characters of an answer given in passing
 
 
@@ -31,7 +33,8 @@ def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> lis
         elif session != without:
             by_session[session] = summary
     # Of a session without a summary that was never closed, its title and what it wrote are known.
-    for known in sessions.page(memory.store, memory.project, limit=LOOKED_AT):
+    page = sessions.page(memory.store, memory.project, limit=LOOKED_AT)
+    for known in page:
         if known.is_open and known.title and not known.implicit and known.id not in (*by_session, without):
             entries = records.of_session(memory.store, known.id, limit=MOST_WROTE)
             wrote = dict.fromkeys(entry.record.title.rstrip(".") for entry in entries)
@@ -55,7 +58,26 @@ def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> lis
     own = [work for work in works if work.branch == here.branch and work.worktree == here.worktree]
     ordered = [*own, *(work for work in works if work.branch == here.branch), *works]
     last = {work.branch: work for work in reversed(ordered)}
-    return [last[branch] for branch in dict.fromkeys(work.branch for work in ordered)][:MOST_BRANCHES]
+    began = {known.id: known.started_at for known in page}
+    for work in reversed(works):  # other sessions on the branch since it began
+        first = last[work.branch]
+        if work.session != first.session and work.at > began.get(first.session, "~"):
+            last[work.branch] = replace(first, beside=(work, *first.beside)[:MOST_BESIDE])
+    branches = dict.fromkeys(work.branch for work in ordered)
+    return [current(memory, last[branch]) for branch in [*branches][:MOST_BRANCHES]]
+
+
+def current(memory: Memory, work: LeftOff, listed: Sequence[str] = ()) -> LeftOff:
+    """Return a piece of work without what its user said that was retired or superseded since, or is a memory that is `listed`."""
+    said = list[str]()
+    for line in texts_of(work.summary.fields.get("constraints")):
+        asked = Record(id="", body=line, project=memory.project)
+        near = (one for gone in (False, True) for one in similar(memory.store, asked, retired=gone))
+        same = {record.id: record.state for record, share in near if share >= SAME}
+        known = {id_ for id_ in same if same[id_] == "active"} - links.superseded(memory.store, same).keys()
+        said += [line] if not same or (known and known.isdisjoint(listed)) else []
+    summary = replace(work.summary, fields={**work.summary.fields, "constraints": said})
+    return replace(work, summary=summary, beside=tuple(current(memory, other, listed) for other in work.beside))
 
 
 def _left(summary: Record, passing: Sequence[str]) -> LeftOff:
