@@ -19,7 +19,6 @@ from holdfast.model.query import Query
 from holdfast.policy.sessions.left_off import asks_for_it
 from holdfast.surfaces.core import text as core
 from holdfast.surfaces.gitmem.tools import page
-from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
 from tests.hosts.running import answer, fire, hold_worker, injected, runner
@@ -220,39 +219,23 @@ def test_work_that_was_interrupted_just_before_comes_with_the_first_prompt_and_o
 def test_sessions_that_ran_in_parallel_are_both_told_newest_first(tmp_path: Path) -> None:
     desktop = Desktop(tmp_path)
     asked = {"one": "Stream the CSV importer", "two": "Rename the Mailer to Postman"}
-    for event, given in (("UserPromptSubmit", {}), ("PostToolUse", {"tool_name": "Edit"}), ("SessionEnd", {})):
+    for event in ("UserPromptSubmit", "PostToolUse", "SessionEnd"):
         for session, prompt in asked.items():
-            desktop.hook(event, session, **given, prompt=prompt, tool_input={"file_path": f"{session}.py"})
+            desktop.hook(event, session, prompt=prompt, tool_name="Edit", tool_input={"file_path": f"{session}.py"})
     desktop.work()
-    told = [line for line in desktop.open("three").splitlines() if line.startswith(("Asked", "Files"))]
-    assert told == [
-        f"Asked: {asked['two']}",
-        "Files changed: two.py",
-        f"Asked: {asked['one']}",
-        "Files changed: one.py",
-    ]
-    desktop.play({"turns": [{"prompt": "Move the logo", "did": [["edit", "logo.css"]]}], "ends": "end"}, "four")
-    assert not any(prompt in desktop.open("five") for prompt in asked.values())
+    told = [line.partition(": ")[2] for line in desktop.open("three").splitlines() if line.startswith(("Ask", "Files"))]
+    assert told == [asked["two"], "two.py", asked["one"], "one.py"]
 
 
 def test_what_a_user_said_is_told_once_and_only_while_it_holds(tmp_path: Path) -> None:
-    desktop = Desktop(tmp_path)
-    rule = "Never log the name of a customer."
-    turn = {
-        "prompt": f"Write the deploy script. {rule} Keep the old alias.",
-        "did": [["edit", "d.sh"]],
-        "answer": "Done.",
-    }
-    desktop.play({"turns": [turn], "ends": "end"}, "one")
+    desktop, rule, alias = Desktop(tmp_path), "Use tabs for indentation.", "Keep the old alias."
+    turns = [{"prompt": f"Format the code. {rule} {alias}", "did": [["edit", "a.py"]], "answer": "Done."}]
+    desktop.play({"turns": turns, "ends": "end"}, "one")
     text = desktop.open("two")
-    assert (text.count(rule), "User said: Keep the old alias." in text) == (1, True)
-    flags = {"home": str(desktop.home), "embedder": "none", "starters": False}
-    with open_memory(
-        load_settings(folder=desktop.checkout, environment={}, flags=flags), folder=desktop.checkout
-    ) as memory:
-        (stored,) = recall(memory, Query(text=rule, kinds=("preference",))).hits
-        retire(memory, stored.record.id, reason="no longer")
-    assert missing(desktop.open("three"), rule, "Keep the old alias.") == [rule]
+    assert (text.count(rule), f"User said: {alias}" in text) == (1, True)
+    later = [{"prompt": "We use spaces for indentation now, no tabs.", "did": [], "answer": "Noted."}]
+    desktop.play({"turns": later, "ends": "end"}, "two")
+    assert missing(desktop.open("three"), "Format the code", alias, rule) == [rule]
 
 
 @each("row", rows_of("left_off_questions")[::3])

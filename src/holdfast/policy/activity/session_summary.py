@@ -11,7 +11,7 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity import observe
 from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
-from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.activity.turns import Searched, Turn, turns
 from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
@@ -21,16 +21,10 @@ from holdfast.policy.sessions.left_off import AHEAD, LABELS, SAID, THEN, packed
 MOST_LINES, LINE = 12, 300
 STATE = 600  # characters of the last answers: their beginning and their end
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
-_AHEAD = re.compile(
-    rf"^\s*(?:#{{1,6}}\s*|\*\*)?(?:{AHEAD})\b[^\n]{{0,40}}?(?:\*\*)?:?(?:\*\*)?\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
 _BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left out
-# Chances from which a sentence names something left to do, reports something done, or asks for something.
-LEFT, DONE, ASKED = 0.5, 0.55, 0.4
-OUTDATED = 0.85  # chance of a conflict from which a later statement replaces an earlier one
+# Chances from which a sentence names something left to do, reports something done, asks for something, or replaces an earlier one.
+LEFT, DONE, ASKED, OUTDATED = 0.5, 0.55, 0.4, 0.85
 
 
 def summary(
@@ -40,7 +34,7 @@ def summary(
     every = turns(activity, reader)
     pieces, main = observe.works(every), _at_work(every)
     # A tool ran for a request that is no question, or a request was left without an answer.
-    clear = [turn for turn in main if not headlines.is_vague(turn.prompt) and (turn.steps or not _talk(turn))]
+    clear = (turn for turn in main if turn.steps or not _talk(turn))
     worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in clear)
     if not (pieces or worked or begun):
         return None
@@ -72,9 +66,8 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
     recap = _recap(every, observe.works(every))
     known = " ".join(recap["asked"]).lower()
     # What is no request of its own, limits first.
-    apart = (
-        [line for line in recap[name] if line.lower().rstrip(".!") not in known] for name in ("conditions", "pasted")
-    )
+    both = (recap["conditions"], recap["pasted"])
+    apart = ([line for line in lines if line.lower().rstrip(".!") not in known] for lines in both)
     conditions, pasted = (sorted(lines, key=lambda line: not headlines.is_limit(line)) for lines in apart)
     files = {name: [headlines.joined(recap[name], 12)] * bool(recap[name]) for name in ("modified", "read")}
     sections = (
@@ -97,13 +90,12 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
 
 def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     """Return the next steps that an answer names: the list under such a heading, else sentences about what is left."""
-    for heading in (_AHEAD, _AHEAD_LINE):
+    for heading in AHEAD.values():
         below = answer[match.end() :].splitlines() if (match := heading.search(answer)) else []
         listed = takewhile(lambda line: not line.strip() or _ITEM.match(line), below)
         if items := [shorten(item["text"].strip("* "), LINE) for line in listed if (item := _ITEM.match(line))]:
             return items[:MOST_LINES]
-    judged = reader.message(answer)
-    left = (one.text for one in judged if one.share("open") >= LEFT or LABELS["Next"].match(one.text))
+    left = (one.text for one in reader.message(answer) if one.share("open") >= LEFT or LABELS["Next"].match(one.text))
     return [shorten(text, LINE) for text in left if not text.endswith("?")]
 
 
@@ -135,9 +127,8 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     events = (event for turn in every if not turn.agent for event in turn.events)
     plans = [steps for event in events if (steps := open_steps(event.tool, event.given))]
     ahead = plans[-1][:MOST_LINES] if plans else [line for turn in last for line in ahead_in(turn.said, turn.reader)]
-    latest = main[-1] if main else None
-    if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
-        asked_last = latest.reader.prompt(latest.prompt, latest.previous)
+    if main and not (main[-1].said or main[-1].steps):  # what was asked is not done
+        asked_last = main[-1].reader.prompt(main[-1].prompt, main[-1].previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
     asks = [line for turn in last for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
@@ -177,15 +168,15 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
 
 
 def _at_work(every: Sequence[Turn]) -> list[Turn]:
-    """Return the main agent's turns without small talk and, if other work was done, without questions for which it read no file."""
+    """Return the main agent's turns without small talk and, if other work was done, without questions that needed no step."""
     main = [turn for turn in every if not turn.agent and _talk(turn) != "chat"]
-    return [turn for turn in main if not _talk(turn) or Work(turn).read] or main
+    return [turn for turn in main if not _talk(turn) or {*map(type, turn.steps)} - {Searched}] or main
 
 
 def _talk(turn: Turn) -> str:
     """Return whether a prompt for which nothing was done is "chat" or a "question"; else ""."""
     labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
-    labels = labels or {"chat" * bool(turn.prompt and headlines.is_vague(turn.prompt))}
+    labels = {"chat"} if headlines.is_vague(turn.events[0].text) and not turn.steps else labels or {"task"}
     is_talk = labels <= {"chat", "question"} and not Work(turn).did_something
     return ("question" if turn.steps or "question" in labels else "chat") * is_talk
 
@@ -193,8 +184,8 @@ def _talk(turn: Turn) -> str:
 def _state(last: Sequence[Turn], reported: Sequence[str]) -> list[str]:
     """Return what the last answers say besides what is reported elsewhere, shortened in their middle."""
     known, half = "\n".join(reported), STATE // 2
-    own = "\n\n".join(own_part(turn.answer, by_agent=True).text for turn in last)
-    said = headlines.said_in(_BLANKED.sub(" … ", own))
+    texts = (own_part(turn.answer, by_agent=True).text for turn in last)
+    said = [line for text in texts for line in headlines.said_in(_BLANKED.sub(" … ", text))]
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return [text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"] * bool(text)

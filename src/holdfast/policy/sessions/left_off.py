@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from holdfast.model.fence import inline
-from holdfast.model.patterns import cues_of, lazy
+from holdfast.model.patterns import cues_of, lazy, patterns_of
 from holdfast.model.record import Record
 from holdfast.model.text import filled, texts_of, tokens_of
 from holdfast.policy.language.headlines import is_limit, is_vague
@@ -16,10 +16,8 @@ from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 LONGEST_QUESTION = 200  # characters
 SAID, THEN = "User said", "; then "
 _HEAD, _FOOT = "<holdfast-left-off>", "</holdfast-left-off>"
-_CUES = cues_of(__file__)
-_ASKED = lazy("|".join(_CUES["asked"].values()), re.IGNORECASE)  # in the languages people type
-AHEAD = _CUES["labels"]["Next"]
-LABELS = {name: lazy(rf"^\W*(?:{label})\s?[*_]*[:：][\s*_]*", re.IGNORECASE) for name, label in _CUES["labels"].items()}
+_ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
+LABELS, AHEAD = (patterns_of(__file__, section) for section in ("labels", "ahead"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +85,7 @@ def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) ->
     """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others."""
     # Without what was erased or masked, and labels that repeat a heading.
     shown = ((name, [line for line in lines if "[" not in line or not is_vague(line)]) for name, lines in sections)
-    sections = [
-        (name, [LABELS[name].sub("", line) if name in LABELS else line for line in lines]) for name, lines in shown
-    ]
+    sections = [(name, [LABELS.get(name, LABELS["any"]).sub("", line) for line in lines]) for name, lines in shown]
     # Of what the user said every limit comes before the second line of another section.
     whole = _written(head, dict(sections))
     if tokens_of(whole) <= budget:
