@@ -216,6 +216,28 @@ def test_work_that_was_interrupted_just_before_comes_with_the_first_prompt_and_o
     assert desktop.hook("UserPromptSubmit", "three", prompt="hello again") == ""
 
 
+def test_sessions_that_ran_in_parallel_are_both_told_newest_first(tmp_path: Path) -> None:
+    desktop = Desktop(tmp_path)
+    asked = {"one": "Stream the CSV importer", "two": "Rename the Mailer to Postman"}
+    for event in ("UserPromptSubmit", "PostToolUse", "SessionEnd"):
+        for session, prompt in asked.items():
+            desktop.hook(event, session, prompt=prompt, tool_name="Edit", tool_input={"file_path": f"{session}.py"})
+    desktop.work()
+    told = [line.partition(": ")[2] for line in desktop.open("three").splitlines() if line.startswith(("Ask", "Files"))]
+    assert told == [asked["two"], "two.py", asked["one"], "one.py"]
+
+
+def test_what_a_user_said_is_told_once_and_only_while_it_holds(tmp_path: Path) -> None:
+    desktop, rule, alias = Desktop(tmp_path), "Use tabs for indentation.", "Keep the old alias."
+    turns = [{"prompt": f"Format the code. {rule} {alias}", "did": [["edit", "a.py"]], "answer": "Done."}]
+    desktop.play({"turns": turns, "ends": "end"}, "one")
+    text = desktop.open("two")
+    assert (text.count(rule), f"User said: {alias}" in text) == (1, True)
+    later = [{"prompt": "We use spaces for indentation now, no tabs.", "did": [], "answer": "Noted."}]
+    desktop.play({"turns": later, "ends": "end"}, "two")
+    assert missing(desktop.open("three"), "Format the code", alias, rule) == [rule]
+
+
 @each("row", rows_of("left_off_questions")[::3])
 def test_the_question_where_we_left_off_is_recognized(row: dict[str, object]) -> None:
     assert asks_for_it(str(row["question"])) == row["is"]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile, zip_longest
+from itertools import combinations, pairwise, takewhile, zip_longest
 from typing import Any
 
 from holdfast.model.record import Draft
@@ -11,26 +11,20 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity import observe
 from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps
-from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.activity.turns import Searched, Turn, turns
 from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.reading import SentenceReader
-from holdfast.policy.sessions.left_off import SAID, THEN, packed
+from holdfast.policy.sessions.left_off import AHEAD, LABELS, SAID, THEN, packed
 
 MOST_LINES, LINE = 12, 300
-STATE = 600  # characters of the last answer: its beginning and its end
+STATE = 600  # characters of the last answers: their beginning and their end
 _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
-_AHEAD = re.compile(
-    r"^\s*(?:#{1,6}\s*|\*\*)?(?:next(?: steps?| up)?|remaining(?: work| steps?)?|what(?:'s| is) (?:left|next)|left to do|to-?do|open points?|"
-    r"follow-?ups?|still (?:open|missing|to do)|not (?:yet )?done)\b[^\n]{0,40}?(?:\*\*)?:?(?:\*\*)?\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
 _BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left out
-# Chances from which a sentence names something left to do, reports something done, or asks for something.
-LEFT, DONE, ASKED = 0.5, 0.55, 0.4
+# Chances from which a sentence names something left to do, reports something done, asks for something, or replaces an earlier one.
+LEFT, DONE, ASKED, OUTDATED = 0.5, 0.55, 0.4, 0.85
 
 
 def summary(
@@ -38,9 +32,9 @@ def summary(
 ) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording and none was `begun`."""
     every = turns(activity, reader)
-    pieces, main = observe.works(every), [turn for turn in every if not turn.agent]
+    pieces, main = observe.works(every), _at_work(every)
     # A tool ran for a request that is no question, or a request was left without an answer.
-    clear = [turn for turn in main if not headlines.is_vague(turn.prompt)]
+    clear = (turn for turn in main if turn.steps or not _talk(turn))
     worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in clear)
     if not (pieces or worked or begun):
         return None
@@ -72,9 +66,8 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
     recap = _recap(every, observe.works(every))
     known = " ".join(recap["asked"]).lower()
     # What is no request of its own, limits first.
-    apart = (
-        [line for line in recap[name] if line.lower().rstrip(".!") not in known] for name in ("conditions", "pasted")
-    )
+    both = (recap["conditions"], recap["pasted"])
+    apart = ([line for line in lines if line.lower().rstrip(".!") not in known] for lines in both)
     conditions, pasted = (sorted(lines, key=lambda line: not headlines.is_limit(line)) for lines in apart)
     files = {name: [headlines.joined(recap[name], 12)] * bool(recap[name]) for name in ("modified", "read")}
     sections = (
@@ -97,21 +90,21 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
 
 def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     """Return the next steps that an answer names: the list under such a heading, else sentences about what is left."""
-    for heading in (_AHEAD, _AHEAD_LINE):
+    for heading in AHEAD.values():
         below = answer[match.end() :].splitlines() if (match := heading.search(answer)) else []
         listed = takewhile(lambda line: not line.strip() or _ITEM.match(line), below)
         if items := [shorten(item["text"].strip("* "), LINE) for line in listed if (item := _ITEM.match(line))]:
             return items[:MOST_LINES]
-    left = (sentence.text for sentence in reader.message(answer) if sentence.share("open") >= LEFT)
+    left = (one.text for one in reader.message(answer) if one.share("open") >= LEFT or LABELS["Next"].match(one.text))
     return [shorten(text, LINE) for text in left if not text.endswith("?")]
 
 
 def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]]:
     """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
-    main = [turn for turn in every if not turn.agent]
-    answered = (turn for turn in reversed(main) if turn.answer)
-    worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
-    last = next(worked, None)
+    main = _at_work(every)
+    answered = [turn for turn in main if turn.answer]
+    # The last one that did more than answer a question, and those since.
+    last = answered[-next((place for place, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1) :]
     found_signals = list(_statements(every))
     # The start of each turn that the next one objects to, and that one.
     refused = {turn.began: after for turn, after in pairwise(main) if after.objects == "no"}
@@ -130,24 +123,29 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
     learned = _distinct([*lasting, *(f"{check.name} failed with {check.error}; fixed" for check in fixes)])
-    # The open steps of the last plan, else what the last answer names.
-    plans = [steps for turn in main for event in turn.events if (steps := open_steps(event.tool, event.given))]
-    ahead = plans[-1][:MOST_LINES] if plans else ahead_in(last.said, last.reader) if last else []
-    latest = main[-1] if main else None
-    if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
-        asked_last = latest.reader.prompt(latest.prompt, latest.previous)
+    # The open steps of the last plan, else what the last answers name.
+    events = (event for turn in every if not turn.agent for event in turn.events)
+    plans = [steps for event in events if (steps := open_steps(event.tool, event.given))]
+    ahead = plans[-1][:MOST_LINES] if plans else [line for turn in last for line in ahead_in(turn.said, turn.reader)]
+    if main and not (main[-1].said or main[-1].steps):  # what was asked is not done
+        asked_last = main[-1].reader.prompt(main[-1].prompt, main[-1].previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
-    asks = [sentence for sentence in headlines.sentences_of(last.answer) if sentence.endswith("?")] if last else []
+    asks = [line for turn in last for line in headlines.sentences_of(turn.answer) if line.endswith("?")]
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     completed = _distinct(line for turn in main if turn.began not in refused for line in _finished(turn, pieces))
     said = headlines.conditions([(turn.certain, turn.asked) for turn in main])
     everything = headlines.conditions([(turn.prompt, turn.asked) for turn in main])
+    # Small talk and guesses limit nothing, and of two statements that conflict the later one counts.
+    judged = (sentence for turn in main for sentence in turn.reader.prompt(turn.prompt, turn.previous))
+    idle = {sentence.text for sentence in judged if sentence.label in ("chat", "guess")}
+    pairs = combinations(said[-MOST_LINES:], 2)
+    idle |= {old for old, new in pairs if main[0].reader.relation(old, new).get("conflict", 0.0) >= OUTDATED}
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return {
         "asked": _distinct(headlines.requests(turn.asked for turn in main)),
-        "conditions": said,
-        "pasted": [line for line in everything if line not in said],
-        "state": _state(last, [*learned, *ahead, *questions, *completed]) if last else [],
+        "conditions": [line for line in said if line not in idle],
+        "pasted": [line for line in everything if line not in idle.union(said)],
+        "state": _state(last, [*learned, *ahead, *questions, *completed]),
         "investigated": _distinct(_investigated(pieces)),
         "learned": learned,
         "completed": completed,
@@ -169,10 +167,25 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
                 yield claim
 
 
-def _state(last: Turn, reported: Sequence[str]) -> list[str]:
-    """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
+def _at_work(every: Sequence[Turn]) -> list[Turn]:
+    """Return the main agent's turns without small talk and, if other work was done, without questions that needed no step."""
+    main = [turn for turn in every if not turn.agent and _talk(turn) != "chat"]
+    return [turn for turn in main if not _talk(turn) or {*map(type, turn.steps)} - {Searched}] or main
+
+
+def _talk(turn: Turn) -> str:
+    """Return whether a prompt for which nothing was done is "chat" or a "question"; else ""."""
+    labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
+    labels = {"chat"} if headlines.is_vague(turn.events[0].text) and not turn.steps else labels or {"task"}
+    is_talk = labels <= {"chat", "question"} and not Work(turn).did_something
+    return ("question" if turn.steps or "question" in labels else "chat") * is_talk
+
+
+def _state(last: Sequence[Turn], reported: Sequence[str]) -> list[str]:
+    """Return what the last answers say besides what is reported elsewhere, shortened in their middle."""
     known, half = "\n".join(reported), STATE // 2
-    said = headlines.said_in(_BLANKED.sub(" … ", own_part(last.answer, by_agent=True).text))
+    texts = (own_part(turn.answer, by_agent=True).text for turn in last)
+    said = [line for text in texts for line in headlines.said_in(_BLANKED.sub(" … ", text))]
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return [text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"] * bool(text)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from holdfast.model.fence import inline
-from holdfast.model.patterns import cues_of, lazy
+from holdfast.model.patterns import cues_of, lazy, patterns_of
 from holdfast.model.record import Record
 from holdfast.model.text import filled, texts_of, tokens_of
-from holdfast.policy.language.headlines import is_limit
+from holdfast.policy.language.headlines import is_limit, is_vague
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 
@@ -17,11 +17,12 @@ LONGEST_QUESTION = 200  # characters
 SAID, THEN = "User said", "; then "
 _HEAD, _FOOT = "<holdfast-left-off>", "</holdfast-left-off>"
 _ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
+LABELS, AHEAD = (patterns_of(__file__, section) for section in ("labels", "ahead"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOff:
-    """The last piece of work on a branch: its session, its summary, and what was asked in passing since."""
+    """The last piece of work on a branch: its session, its summary, what was asked in passing since, and sessions `beside` it."""
 
     session: str
     summary: Record
@@ -29,6 +30,7 @@ class LeftOff:
     worktree: str = ""
     at: str = ""
     since: tuple[str, ...] = ()
+    beside: tuple["LeftOff", ...] = ()
 
     @property
     def observed(self) -> bool:
@@ -55,12 +57,14 @@ def lines_of(left: LeftOff) -> list[tuple[str, list[str]]]:
     return [(name, lines) for name, texts in sections if (lines := [inline(text) for text in texts if text])]
 
 
-def plain(left: LeftOff, budget: int) -> str:
+def plain(left: LeftOff, budget: int, head: str = "Where we left off") -> str:
     """Return where work was left off, within a token budget: when, on which branch, whether it was interrupted, and what."""
     branch, worktree = left.branch and f"branch {left.branch}", left.worktree and f"worktree {left.worktree}"
     interrupted = left.summary.extra.get("interrupted") is True and "interrupted"  # in the middle of a turn
     facts = filled(left.at[:10], branch, worktree, interrupted)
-    return packed(f"Where we left off ({inline(', '.join(facts))}):", lines_of(left), budget)
+    room = budget // (1 + len(left.beside)) - len(left.beside)
+    others = (plain(other, room, "At the same time, in another session") for other in left.beside)
+    return "\n".join((packed(f"{head} ({inline(', '.join(facts))}):", lines_of(left), room), *others))
 
 
 def fenced(left: LeftOff, budget: int) -> str:
@@ -79,6 +83,9 @@ def _is_in(sentence: str, request: str) -> bool:
 
 def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
     """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others."""
+    # Without what was erased or masked, and labels that repeat a heading.
+    shown = ((name, [line for line in lines if "[" not in line or not is_vague(line)]) for name, lines in sections)
+    sections = [(name, [LABELS.get(name, LABELS["any"]).sub("", line) for line in lines]) for name, lines in shown]
     # Of what the user said every limit comes before the second line of another section.
     whole = _written(head, dict(sections))
     if tokens_of(whole) <= budget:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.engine.views import records, sessions
+from holdfast.engine.views import links, records, sessions
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, texts_of
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import newest_of_kind
 
-LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE = 60, 5, 3, 5
-PASSING = 200  # characters of an answer given in passing
+LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE, MOST_BESIDE = 60, 5, 3, 5, 2
+PASSING, SAME = 200, 0.7  # characters of an answer given in passing; share of a sentence that a memory repeats
 
 
 def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> list[LeftOff]:
@@ -24,54 +24,54 @@ def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> lis
     # What the agent wrote when it closed a session is completed by what hooks saw.
     latest = newest_of_kind(memory, "summary", limit=LOOKED_AT)
     for summary in sorted(latest, key=lambda summary: (summary.by.kind == "rule", summary.id)):
-        session = _session_of(summary)
+        session = str(summary.extra.get("session") or summary.by.session)
         if written := by_session.get(session):
             fields = {**summary.fields, **{name: value for name, value in written.fields.items() if value}}
             by_session[session] = replace(written, fields=fields, extra={**summary.extra, **written.extra})
         elif session != without:
             by_session[session] = summary
     # Of a session without a summary that was never closed, its title and what it wrote are known.
-    for known in sessions.page(memory.store, memory.project, limit=LOOKED_AT):
+    page = sessions.page(memory.store, memory.project, limit=LOOKED_AT)
+    for known in page:
         if known.is_open and known.title and not known.implicit and known.id not in (*by_session, without):
             entries = records.of_session(memory.store, known.id, limit=MOST_WROTE)
             wrote = dict.fromkeys(entry.record.title.rstrip(".") for entry in entries)
             extra = {"session": known.id, "at": known.started_at, "interrupted": True}
             state = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
-            by_session[known.id] = Record(
-                id="", kind="summary", title=known.title, fields=state, extra=extra, project=known.project
-            )
-    found = sorted((one for one in by_session.values() if not until or _ended(one) < until), key=_ended, reverse=True)
-    works, passing = list[LeftOff](), list[str]()
-    for summary in found:
+            by_session[known.id] = Record(id="", kind="summary", title=known.title, fields=state, extra=extra)
+    found, works, passing = list[LeftOff](), list[LeftOff](), list[str]()
+    for session, summary in by_session.items():
+        at, own, origin = str(summary.extra.get("at") or summary.created_at), summary.extra, summary.origin
+        branch, worktree = (str(own.get(name) or getattr(origin, name)) for name in ("branch", "worktree"))
+        work = LeftOff(session=session, summary=summary, branch=branch, worktree=worktree, at=at)
+        found += [work] if not until or at < until else []
+    found.sort(key=lambda work: work.at, reverse=True)
+    for work in found:
         # It is work if something was changed, run, planned or left open, or the agent closed the session itself.
+        summary = work.summary
         filled = any(map(summary.fields.get, ("files_modified", "completed", "next_steps", "notes", "constraints")))
         if works or filled or summary.by.kind != "rule" or summary.extra.get("interrupted") is True:
-            works.append(_left(summary, passing))
+            works.append(replace(work, since=tuple(passing[:MOST_SINCE])))
             passing = []
         else:
             said = summary.fields.get("state")
             passing.append(f"{summary.title}: {shorten(said, PASSING)}" if isinstance(said, str) else summary.title)
-    works = works or [_left(summary, ()) for summary in found[:1]]
-    own = [work for work in works if work.branch == here.branch and work.worktree == here.worktree]
-    ordered = [*own, *(work for work in works if work.branch == here.branch), *works]
-    last = {work.branch: work for work in reversed(ordered)}
-    return [last[branch] for branch in dict.fromkeys(work.branch for work in ordered)][:MOST_BRANCHES]
+    works = works or found[:1]
+    ordered = sorted(works, key=lambda one: -(one.branch == here.branch) * (1 + (one.worktree == here.worktree)))
+    began, last = {known.id: known.started_at for known in page}, dict[str, LeftOff]()
+    for work in ordered:
+        first = last.setdefault(work.branch, work)
+        parallel = [work] if work is not first and work.at > began.get(first.session, "~") else []
+        last[work.branch] = replace(first, beside=(*first.beside, *parallel)[:MOST_BESIDE])
+    return [current(memory, work) for work in [*last.values()][:MOST_BRANCHES]]
 
 
-def _left(summary: Record, passing: Sequence[str]) -> LeftOff:
-    return LeftOff(
-        session=_session_of(summary),
-        summary=summary,
-        branch=str(summary.extra.get("branch") or summary.origin.branch),
-        worktree=str(summary.extra.get("worktree") or summary.origin.worktree),
-        at=_ended(summary),
-        since=tuple(passing[:MOST_SINCE]),
-    )
-
-
-def _session_of(summary: Record) -> str:
-    return str(summary.extra.get("session") or summary.by.session)
-
-
-def _ended(summary: Record) -> str:
-    return str(summary.extra.get("at") or summary.created_at)
+def current(memory: Memory, work: LeftOff, listed: Sequence[str] = ()) -> LeftOff:
+    """Return a piece of work without statements of the user that were retired or superseded, or are memories that are `listed`."""
+    wrote = [entry.record for entry in records.of_session(memory.store, work.session)]
+    over = {*links.superseded(memory.store, [record.id for record in wrote]), *listed}
+    texts = [(one.body or one.title).rstrip(".") for one in wrote if one.id in over or one.state == "retired"]
+    lines = texts_of(work.summary.fields.get("constraints"))
+    said = [line for line in lines if not any(text in line and len(text) >= SAME * len(line) for text in texts)]
+    summary = replace(work.summary, fields={**work.summary.fields, "constraints": said})
+    return replace(work, summary=summary, beside=tuple(current(memory, other, listed) for other in work.beside))

@@ -28,7 +28,7 @@ from holdfast.verbs.records.freshness import freshness, is_here, outside
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.quarantine import provenance
-from holdfast.verbs.sessions.left_off import left_by_branch
+from holdfast.verbs.sessions.left_off import current, left_by_branch
 from holdfast.verbs.sessions.session import STATE_TAG, project_state
 from holdfast.verbs.sessions.thread import open_threads
 
@@ -100,8 +100,8 @@ def brief_parts(memory: Memory) -> SessionBrief:
         memories = briefs.Prepared(text=text, tokens=tokens_of(text))
     left = [
         {"branch": work.branch, "session": work.session}
-        | {"text": fenced(work, share - 1), "ids": filled(work.summary.id)}
-        for work in works
+        | {"text": fenced(work, share - 1), "ids": filled(*(each.summary.id for each in (work, *work.beside)))}
+        for work in (current(memory, work, memories.ids) for work in works)
     ]
     return SessionBrief(memories=memories, left_off=tuple(left), cited=cited)
 
