@@ -237,7 +237,7 @@ class Memory:
             return brief.brief(self._inner, plan, form=form, budget=budget).text
         from holdfast.verbs.sessions.opening_brief import brief_of  # noqa: PLC0415  only for a session's brief
 
-        return brief_of(self._inner, budget=budget).text
+        return brief_of(self._inner, budget=fitting("budget", int, budget)).text
 
     def embed(self) -> int:
         """Make the vectors that are missing and return how many; a recall does so for a moment only."""

@@ -168,6 +168,12 @@ def _switch(found: Sequence[Found], machine: Machine, asked: Typed) -> None:
         )
         for client in {want.client for want in replaced} or {client.name for client in installed(machine)}
     }
+    for client, names in surfaces.items():
+        try:
+            offers_of(names)
+        except Invalid as problem:
+            surfaces[client] = names[:1]
+            report(f"{problem.message} {client} gets those of {names[0]}.")
     is_project = bool(replaced) and all(want.within for want in replaced)
     here = look_around("project" if is_project else "user")
     choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)
