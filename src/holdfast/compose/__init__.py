@@ -30,8 +30,7 @@ from holdfast.model.ids import Clock
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Context, Memory
 
-# numpy's threads spin while they wait, which doubles the CPU time of a recall; its matrices here are small. Set before
-# anything imports numpy.
+# numpy's threads spin while they wait, which doubles the CPU time of a recall. Set before anything imports numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LOCK, POSTGRES = "work.lock", ("postgresql://", "postgres://")
 REACH_SECONDS = 0.8

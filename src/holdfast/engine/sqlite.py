@@ -36,8 +36,7 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
         "If it was one before, `holdfast store recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
     ),
 }
-# Error codes when a file cannot grow (the store, its write-ahead log or the index of the log), and when the file system
-# refuses locks.
+# Error codes when a file cannot grow (the store, its log or the index of the log), and when locks are refused.
 _NO_ROOM = [getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "WRITE TRUNCATE SHMOPEN SHMSIZE".split()]
 _LOCKING = "LOCK RDLOCK UNLOCK CHECKRESERVEDLOCK SHMLOCK"
 _NO_LOCKS = [sqlite3.SQLITE_PROTOCOL, *(getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in _LOCKING.split())]

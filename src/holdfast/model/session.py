@@ -25,8 +25,7 @@ class Session:
     started_at: str = ""
     closed_at: str = ""
     close: Mapping[str, Any] = field(default_factory=dict)
-    # Ids of the first and last `started`, the last with a title and the last `closed`: with them, events may arrive
-    # in any order.
+    # Ids of the first and last `started`, the last with a title and the last `closed`: events come in any order.
     first: str = ""
     last: str = ""
     titled: str = ""

@@ -118,8 +118,7 @@ def _tokenizer(folder: Path) -> "Tokenizer":
 
 @cache
 def _session_of(file: Path) -> Any:
-    # Read once, when the library is imported: without it, it writes an id of the machine into the user's folders and
-    # reports to its maker.
+    # Read when the library is imported: else it writes an id of the machine into the user's folders and reports home.
     os.environ["ORT_DISABLE_TELEMETRY"] = os.environ["ORT_TELEMETRY_DISABLED"] = "1"
     import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 

@@ -167,9 +167,8 @@ def _grown(documents: int, then: int) -> bool:
 
 def fits(bodies: Iterable[str], idf: Mapping[str, float], means: tuple[float, float]) -> list[tuple[float, float]]:
     """Return the exact score of each record, and the share of the question's words that it has, by their weight."""
-    # The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
-    # once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
-    # cancels out.
+    # The score is BM25 of the record and its best passage (share PASSAGE), divided by the weight of the question: about 1
+    # if a record of mean length contains every word once. Lengths are in characters; the unit cancels out.
     total, patterns = sum(idf.values()), [(word, f" {word} ", weight) for word, weight in idf.items()]
     found = list[tuple[float, float]]()
     for body in bodies:

@@ -2,7 +2,7 @@
 # The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -173,10 +173,9 @@ class _Search:
     candidates: dict[int, Candidate] = field(default_factory=dict)
     places: dict[int, records.Place] = field(default_factory=dict)
 
-    def consider(self, numbers: Iterable[int]) -> None:
+    def consider(self, numbers: Collection[int]) -> None:
         """Score the records that the spans and the filter allow, and add the best to the candidates."""
-        given = [*numbers]
-        here = [number for low, high in self.spans for number in given if low <= number <= high]
+        here = [number for low, high in self.spans for number in numbers if low <= number <= high]
         shown = [number for number in here if self.allowed is None or number in self.allowed]
         meaning = self._meaning(shown)
         # The look-up gives a rough word score; only the most promising records are scored exactly.

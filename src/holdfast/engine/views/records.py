@@ -174,10 +174,8 @@ def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]
     """Return the place of each active record, with up to `reach` neighbours before and after it in its session."""
     found = dict[int, Place]()
     for *place, before, later in db.query(SQL["places"], {"numbers": list(numbers), "reach": reach}):
-        near: tuple[tuple[int, int], ...] = ()
-        if before != "[]" or later != "[]":
-            sides = [enumerate(json.loads(side), start=1) for side in (before, later)]
-            near = tuple([(number, distance) for side in sides for distance, number in side])
+        sides = [json.loads(side) for side in (before, later) if side != "[]"]
+        near = tuple([(number, distance) for side in sides for distance, number in enumerate(side, start=1)])
         found[place[0]] = Place(*place)._replace(near=near)
     return found
 

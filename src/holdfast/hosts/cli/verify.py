@@ -24,7 +24,6 @@ from holdfast.model.files import FILE
 from holdfast.model.ids import short
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory, Report
-from holdfast.verbs.records.freshness import check_inside
 from holdfast.verbs.truth.verify import Falsified, check_all, check_change, place_of, verify
 
 RULE = "memory-untrue"
@@ -39,7 +38,7 @@ def verify_command(
     if all_ == bool(id):
         raise Invalid("Pass either an id or --all.", hint="--all checks every memory of the project.")
     if id:
-        record = verify(memory, id, note=note, anchors=check_inside(memory, None, from_top(memory, anchors)) or None)
+        record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
         return {"status": "verified", "record": record}, f"{short(record.id)} verified: {record.title}"
     checked = check_all(memory)
     outdated = any(item["action"] in ("forget", "revise") for item in checked)

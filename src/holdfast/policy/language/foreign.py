@@ -81,10 +81,8 @@ def _delimited(text: str) -> Iterator[Span]:
     for match in _REPORTED.finditer(masked):
         yield match.span("quoted" if match["quoted"] else "after")
 
-    def may_be_open(tag: re.Match[str]) -> bool:
-        return bool(_RE["holds_text"].search(tag["name"]) or _RE["alone"].match(masked, tag.end()))
-
-    yield from tagged(masked, _RE["tag"], may_be_open)
+    holds, alone = _RE["holds_text"].search, _RE["alone"].match
+    yield from tagged(masked, _RE["tag"], lambda tag: bool(holds(tag["name"]) or alone(masked, tag.end())))
 
 
 def _printed(text: str) -> Iterator[Span]:

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os.path import realpath
-from pathlib import Path
 
 from holdfast.engine.views import labels, queries, records
 from holdfast.model.anchor import STATES, CodeSnapshot, Finding, Freshness, State, parse_anchor
-from holdfast.model.errors import Invalid
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
 from holdfast.model.ports import BranchStatus
-from holdfast.model.record import GLOBAL, Draft, Record
+from holdfast.model.record import Draft, Record
 from holdfast.policy import freshness as rules
 from holdfast.policy.freshness import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
@@ -24,17 +21,6 @@ MOST_OF_ONE = 100  # records of a branch that are looked at
 def is_here(memory: Memory, project: str | None) -> bool:
     """True if the checkout belongs to this project."""
     return bool(project) and project == memory.project == memory.checkout.project()
-
-
-def check_inside(memory: Memory, project: str | None, anchors: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the anchors; raise Invalid if one of the current project is outside its checkout, where nothing is read."""
-    top, is_own = memory.checkout.top(), project in (None, GLOBAL, memory.project) and is_here(memory, memory.project)
-    for anchor in anchors if is_own else ():
-        path = parse_anchor(anchor).path
-        if path.startswith("~") or not Path(realpath(top / path)).is_relative_to(realpath(top)):
-            hint = "Cite files of the repository, by their paths from its top."
-            raise Invalid(f"The anchor {anchor!r:.80} is outside this checkout, so nothing can compare it.", hint=hint)
-    return anchors
 
 
 def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:

@@ -23,7 +23,7 @@ from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Clean, Memory, check_choice, find
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import SEEN
-from holdfast.verbs.records.freshness import check_inside, snapshot_of
+from holdfast.verbs.records.freshness import snapshot_of
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.read import in_use
 from holdfast.verbs.records.write import NO_MEMORY, allowed_scopes, check_draft, check_links, refuse_secrets, verdict_on
@@ -102,7 +102,6 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
     draft = check_draft(memory, Draft(**{**current, **values}), redact=redact)
     changed = {name: getattr(draft, name) for name in values if getattr(draft, name) != getattr(record, name)}
-    check_inside(memory, record.project, changed.get("anchors", ()))
     if (draft.kind in SEPARATE) != (record.kind in SEPARATE):
         raise Invalid(NO_MEMORY, hint="Save what it says as a memory: `holdfast remember`.")
     if not changed:

@@ -24,7 +24,7 @@ from holdfast.policy.secrets.find import drop_private, masked, secrets_in
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Clean, Memory, check_choice, find, lapsed
 from holdfast.verbs.records.conflicts import claim_of, is_comparable
-from holdfast.verbs.records.freshness import check_inside, snapshot_of
+from holdfast.verbs.records.freshness import snapshot_of
 
 NO_MEMORY = "Items are data of an application: no memory becomes an item, and no item a memory."
 
@@ -55,7 +55,6 @@ def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = N
     clean = check_draft(memory, draft, redact=redact)
     if clean.kind in SEPARATE:
         raise Invalid(NO_MEMORY, hint="Use another kind, such as fact.")
-    check_inside(memory, clean.project, clean.anchors)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)

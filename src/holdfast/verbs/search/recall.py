@@ -205,7 +205,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
-    labelled = gate.labelled(ordered, _basis(asked, candidates))
+    labelled = gate.labelled(ordered, evidence_for(asked, candidates, found).basis)
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
     # What comes closest to a question that nothing answers; nothing, if it has nothing in common with it.
@@ -276,11 +276,6 @@ def _fitting(
     return list(fitting.values())
 
 
-def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
-    """Return what the chances of candidates are based on."""
-    return "read" if any(one.odds is not None for one in candidates[: gate.LEADERS]) else asked.search
-
-
 def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Found:
     """Return candidates with their records; what was read for this question already is not read again."""
     numbers = [one.number for one in candidates]
@@ -347,13 +342,14 @@ def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
     first = asked.read.get(candidates[0].number) if candidates else None
+    odds = [one.odds for one in candidates[: gate.LEADERS] if one.odds is not None]
     return gate.Evidence(
-        basis=_basis(asked, candidates),
+        basis="read" if odds else asked.search,
         is_long=bool(first and not gate.is_statement(first.text)),
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
-        odds=[one.odds for one in candidates[: gate.LEADERS] if one.odds is not None],
+        odds=odds,
     )
 
 

@@ -142,11 +142,8 @@ def _outcome(
     later += [text for one in after if one.event == "PostToolUse" for text in texts_in(one.given, keys=False)]
     is_done = any(event.event == "Stop" for event in after)
     size, span = memory.store.size((memory.here,)), records.span(memory.here)
-
-    def is_common(word: str) -> bool:
-        return size >= FEW and memory.caches.frequencies.of([word], (span,), size)[word] > COMMON * size
-
-    words = distinctive(record, common=is_common)
+    of, most = memory.caches.frequencies.of, COMMON * size if size >= FEW else size
+    words = distinctive(record, common=lambda word: of([word], (span,), size)[word] > most)
     return outcome_of(words, record.id, later, earlier) or ("ignored" if ended and is_done else None)
 
 
