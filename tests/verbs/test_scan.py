@@ -79,7 +79,6 @@ def foreign() -> list[Item]:
 
 
 STEPS: dict[str, Step] = {
-    "commit": lambda script, given: script.memory.commit([given["event"]]),
     "spooled": lambda script, _: spooled(script.memory),
     "exported": lambda script, _: import_lines(script.memory, exported(script.memory)),
     "foreign": lambda script, _: import_items(script.memory, "elsewhere", foreign()),
