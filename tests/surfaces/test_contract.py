@@ -14,7 +14,7 @@ from holdfast.surfaces.maps import Row, Terms, mapped, surface_of
 from holdfast.surfaces.schema import check_arguments, schema_of
 from holdfast.surfaces.tool import Call, Surface, parameter_name, read_contract
 from tests.hosts import toy
-from tests.rows import each, examples, refused
+from tests.rows import each, examples, refused, rows
 
 
 def lend_book(_: None, title: str, how_long: int, type_: str = "", **given: Any) -> dict[str, Any]:
@@ -86,19 +86,7 @@ def example(
 
 
 def test_a_signature_is_the_schema() -> None:
-    assert schema_of(example) == {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["text"],
-        "properties": {
-            "text": {"type": "string", "description": "What."},
-            "mode": {"type": "string", "enum": ["a", "b"], "default": "a"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3},
-            "tags": {"type": "array", "items": {"type": "string"}},
-            "extra": {"type": "object"},
-            "flag": {"type": "boolean"},
-        },
-    }
+    assert schema_of(example) == rows("the_schema_of_a_signature")
 
 
 @each("given", [{"text": "x"}, {"text": "x", "tags": None, "mode": "b", "limit": 5.0, "extra": {"a": 1}, "flag": True}])
