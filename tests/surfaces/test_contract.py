@@ -12,7 +12,7 @@ from holdfast.hosts.mcp.protocol import check_names, offer_of, with_aliases
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.surfaces.maps import Row, Terms, mapped, surface_of
 from holdfast.surfaces.schema import check_arguments, schema_of
-from holdfast.surfaces.tool import Call, Surface, parameter_name, read_contract
+from holdfast.surfaces.tool import Call, Surface, read_contract
 from tests.hosts import toy
 from tests.rows import each, examples, refused, rows
 
@@ -33,15 +33,6 @@ def surface() -> Surface:
 
 def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:
     return json.loads(surface.call(Call(open=toy.no_memory), name, arguments)[0])
-
-
-def test_names_that_python_cannot_have_are_translated() -> None:
-    names = [parameter_name(name) for name in ("dateStart", "type", "obs_type", "from")]
-    assert names == ["date_start", "type_", "obs_type", "from_"]
-
-
-def test_what_is_left_out_has_the_default_of_the_contract(surface: Surface) -> None:
-    assert ask(surface, title="Emma") == {"title": "Emma", "how_long": 14, "type": ""}
 
 
 @examples
