@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.importers import git_notes
-from holdfast.adapters.importers.files import front_matter, sections
+from holdfast.adapters.importers.files import front_matter
 from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.gitmem import LEARNINGS
 from holdfast.adapters.importers.maps import when
@@ -174,11 +174,6 @@ def test_what_looks_like_our_own_export_is_read_as_far_as_it_fits(ours: object) 
     memory = LEARNINGS.memory(row, "here", kind="win")
     draft = memory.draft
     assert (memory.key, draft.kind, draft.body, draft.confidence) == ("learning:1", "win", "D", "medium")
-
-
-def test_headings_in_code_are_no_headings() -> None:
-    found = list(sections("~~~\n# a\n~~~\ntext\n# B #\n\nin b\n#no heading\n"))
-    assert [(path, body) for path, body, _ in found] == [((), "~~~\n# a\n~~~\ntext"), (("B",), "in b\n#no heading")]
 
 
 @pytest.mark.parametrize("seed", sampled(range(40), 4))
