@@ -44,25 +44,20 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_checkout_is_known_by_its_remote_from_any_folder_in_it_and_without_one_by_its_path(
+def test_a_checkout_is_known_from_any_folder_and_worktree_by_its_remote_and_without_one_by_its_path(
     repository: Path, tmp_path: Path
 ) -> None:
     (repository / "src").mkdir()
-    inside = GitCheckout(repository / "src")
-    assert inside.project() == str(repository)
+    git(repository, "worktree", "add", "-b", "feature", str(tmp_path / "linked"))
+    inside, linked = GitCheckout(repository / "src"), GitCheckout(tmp_path / "linked")
+    commit = git(repository, "rev-parse", "HEAD")
+    assert linked.project() == inside.project() == str(repository)
+    assert inside.origin() == Origin(branch="main", commit=commit)
+    assert linked.origin() == Origin(branch="feature", worktree="linked", commit=commit)
     assert (GitCheckout(tmp_path).project(), GitCheckout(tmp_path).origin()) == (str(tmp_path), Origin())
     git(repository, "remote", "add", "backup", "https://elsewhere.example/x/y.git")
     git(repository, "remote", "add", "origin", "git@github.com:Acme/Shop.git")
     assert GitCheckout(repository / "src").project() == "github.com/acme/shop"
-
-
-def test_worktrees_share_the_project_and_keep_their_facets(repository: Path, tmp_path: Path) -> None:
-    git(repository, "worktree", "add", "-b", "feature", str(tmp_path / "linked"))
-    linked, main = GitCheckout(tmp_path / "linked"), GitCheckout(repository)
-    commit = git(repository, "rev-parse", "HEAD")
-    assert linked.project() == main.project() == str(repository)
-    assert main.origin() == Origin(branch="main", commit=commit)
-    assert linked.origin() == Origin(branch="feature", worktree="linked", commit=commit)
 
 
 def test_the_origin_follows_commits_and_branches(repository: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.importers import git_notes
-from holdfast.adapters.importers.files import front_matter, sections
+from holdfast.adapters.importers.files import front_matter
 from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.gitmem import LEARNINGS
 from holdfast.adapters.importers.maps import when
@@ -28,7 +28,7 @@ from holdfast.verbs.upkeep.erasing import erase
 from tests.compatible.conftest import git
 from tests.conftest import Time, keep, make_memory, new_file, new_folder
 from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, reasons
-from tests.rows import each, examples, refused, sampled
+from tests.rows import each, examples, refused, rows, sampled
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -176,11 +176,6 @@ def test_what_looks_like_our_own_export_is_read_as_far_as_it_fits(ours: object) 
     assert (memory.key, draft.kind, draft.body, draft.confidence) == ("learning:1", "win", "D", "medium")
 
 
-def test_headings_in_code_are_no_headings() -> None:
-    found = list(sections("~~~\n# a\n~~~\ntext\n# B #\n\nin b\n#no heading\n"))
-    assert [(path, body) for path, body, _ in found] == [((), "~~~\n# a\n~~~\ntext"), (("B",), "in b\n#no heading")]
-
-
 @pytest.mark.parametrize("seed", sampled(range(40), 4))
 def test_whatever_happened_to_the_files_nothing_breaks_and_nothing_comes_twice(
     memory: Memory, tmp_path: Path, seed: int
@@ -225,21 +220,8 @@ def test_a_record_becomes_a_file_bettermemory_reads_and_comes_back_from_it(
     path = written(memory, tmp_path / "out")[scar.id]
     meta, body = front_matter(path.read_text())
     assert path.name == f"2026-09-21-stock-goes-first-{scar.id[-6:].lower()}.md"
-    own: Any = {"kind": "scar", "title": "Stock goes first", "tags": ["stock"], "scopes": ["tools.db_x"]}
-    assert meta == {
-        "schema_version": 1,
-        "id": scar.id,
-        "created": scar.created_at,
-        "updated": scar.updated_at,
-        "scopes": ["tools-db-x"],
-        "confidence": "medium",
-        "source": "explicit-statement",
-        "origin": {"repo": "https://example.org/acme/shop"},
-        "last_verified_at": scar.created_at,
-        "category": "fact",
-        "verified_paths": ["src/stock.py"],
-        "holdfast": {**own, "fields": {"severity": "high"}},
-    }
+    own = {"id": scar.id} | dict.fromkeys(("created", "updated", "last_verified_at"), scar.created_at)
+    assert meta == rows("a_record_as_bettermemory_has_it") | own
     assert body.startswith(f"Stock goes first\n\n{RESERVE}\n\ncounter arguments:\n- It is")
     assert path.stat().st_mode & 0o777 == 0o600
     with make_memory(tmp_path / "other", time) as other:

@@ -18,9 +18,8 @@ from holdfast.engine.tokens import MOST, SIZE, WHOLE, is_foreign, passages, piec
 from holdfast.engine.views import words
 from holdfast.model.event import Json
 from holdfast.model.ids import Clock
-from holdfast.model.query import Hit, Past
-from holdfast.model.record import Record
-from holdfast.policy.ranking.diversity import pack, snippet
+from holdfast.model.query import Past
+from holdfast.policy.ranking.diversity import snippet
 from tests.conftest import recorded
 from tests.policy.scripts import scripts_in
 from tests.rows import examples
@@ -72,15 +71,6 @@ def test_a_snippet_is_the_part_that_answers() -> None:
     shown = snippet(text, {"cach": 3.0, "expir": 3.0})
     assert shown.startswith("…The cache expires after five minutes.")
     assert len(shown) <= 281
-
-
-def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
-    records = [Record(id=str(n), title="t", body="word " * 50) for n in range(5)]
-    hits = [Hit(record=record, score=1, confidence="fair", why={}) for record in records]
-    packed, cut = pack(hits, {}, limit=10, budget=200)
-    assert sum(hit.tokens for hit in packed) <= 200
-    assert (len(packed), cut) == (2, 3)
-    assert pack(hits, {}, limit=4, budget=0)[1] == 1
 
 
 @examples

@@ -1,15 +1,12 @@
 """People at their machines: each with a store, a clock and a copy of the same replica, in real git and real files."""
 
 import os
-import shlex
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.markdown import MarkdownFolder
@@ -17,11 +14,10 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.replica import parts_of
 from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, keep, make_memory, new_file, ran, recorded
+from tests.conftest import Time, make_memory, ran
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
@@ -87,85 +83,9 @@ class Seat:
         found = records.page(self.memory.store, Filter(states=()), limit=100_000)
         return {entry.record.id: replace(entry.record, project="") for entry in found}
 
-    def bodies(self) -> list[str]:
-        return [record.body for record in self.records().values()]
-
-    def record(self, of: str) -> Record:
-        return self.records()[of]
-
-    def parts(self, of: str) -> dict[str, Any]:
-        """Give the parts of a record that a file may contain."""
-        return dict(parts_of(self.record(of)))
-
-    def git(self, do: str) -> str:
-        """Run git, once for each part between "&&", and give what it prints at last."""
-        return [git(self.folder, *shlex.split(part)) for part in do.split(" && ")][-1]
-
-    def commit(self, file: str) -> str:
-        return commit(self.folder, file)
-
     def note(self, space: str = "learnings", at: str = "HEAD") -> list[str]:
         """Give the lines of a note, as git shows them."""
         return git(self.folder, "notes", "--ref", f"holdfast/{space}", "show", at).splitlines()
-
-    def files(self) -> list[str]:
-        return sorted(path.name for path in self.folder.glob("*.md"))
-
-    def text(self, file: str = "") -> str:
-        return self.file(file).read_text()
-
-    def put(self, text: str, file: str = "") -> None:
-        new_file(self.file(file), text)
-
-    def edit(self, change: dict[str, str], file: str = "") -> None:
-        """Replace parts of a file, all of which it must have."""
-        for old, new in change.items():
-            text = self.text(file)
-            assert old in text, text
-            self.file(file).write_text(text.replace(old, new))
-
-    def remove(self, *, file: str = "", first: int = 0) -> None:
-        """Remove a file, or the first ones."""
-        for name in self.files()[:first] if first else [file]:
-            self.file(name).unlink()
-
-    def rename(self, new: str) -> None:
-        self.file().rename(self.folder / new)
-
-    def keep_many(self, count: int, **given: Any) -> list[Record]:
-        return [keep(self.memory, f"Thing number {number} of {number * 31}.", **given) for number in range(count)]
-
-    def keep_as_before(self, body: str) -> str:
-        """Store a record of the team as an older version, which checked less, may have kept it; give its id."""
-        event = recorded(self.memory.clock, body, project=self.memory.project, visibility="team")
-        self.memory.store.commit([event])
-        return event.about
-
-    def said(self, of: str) -> str:
-        """Give what the events about a record say."""
-        return str([event.data for event in self.memory.store.events_about(of)])
-
-    def later(self, days: float) -> None:
-        self.time.pass_days(days)
-
-    def on(self, project: str) -> None:
-        self.memory = self.memory.acting_on(project)
-
-    def configure(self, **given: Any) -> None:
-        self.memory = replace(self.memory, config=replace(self.memory.config, **given))
-
-    def introduce(self, name: str, email: str) -> None:
-        self.git(f"config user.name {name}")
-        self.git(f"config user.email {email}")
-
-    def work_in_clone(self) -> None:
-        """Let memories know the commit that is checked out."""
-        self.memory = replace(self.memory, checkout=GitCheckout(self.folder))
-
-    def lose_states(self) -> None:
-        """Remove what was remembered of earlier syncs."""
-        self.replica.close()
-        shutil.rmtree(self.replica._states)
 
     def file(self, name: str = "") -> Path:
         """Give a file of the replica, or the only one there is."""
@@ -173,14 +93,6 @@ class Seat:
             return self.folder / name
         (found,) = self.folder.glob("*.md")
         return found
-
-    def carried(self) -> str:
-        """Give everything the replica holds, as text."""
-        if self.replica.name != "notes":
-            return "\n".join(path.read_text() for path in self.folder.glob("*.md"))
-        names = git(self.folder, "for-each-ref", "--format=%(refname)", "refs/notes/holdfast").splitlines()
-        listed = [line for name in names for line in git(self.folder, "notes", "--ref", name, "list").splitlines()]
-        return "\n".join(git(self.folder, "cat-file", "blob", line.split()[0]) for line in listed)
 
     def story(self) -> dict[str, Any]:
         """Give what the records say, for whole-value comparison."""

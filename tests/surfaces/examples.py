@@ -6,20 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.query import Query
-from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.surfaces.tool import Surface
-from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import promote
-from holdfast.verbs.records.lifecycle import link, retire
-from holdfast.verbs.records.write import WrittenPending, draft_event, write
-from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.session import start
-from holdfast.verbs.sessions.thread import Opened, open_thread
-from holdfast.verbs.sessions.transcript import save_transcript
-from tests.conftest import keep
+from tests.rows import rows
+from tests.verbs.scripts import taken
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
@@ -31,31 +22,12 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(Path(__file__).with_
 
 def world(memory: Memory) -> dict[str, str]:
     """Fill a memory with one of everything; give the ids."""
-    memory, opening = start(memory, title="Migrations")
-    session = opening["session"].id
-    scar = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
-    recall(memory, Query(text="rehearse migrations"))
-    thread = open_thread(memory, "Write the runbook for on-call")
-    assert isinstance(thread, Opened)
-    draft = Draft(body="Flaky imports keep coming back", kind="thread", source="mined", extra={"evidence": [session]})
-    suggestion = memory.commit([draft_event(memory, draft, pending=True)])[0].record
-    save_transcript(memory, "user: why does the nightly import fail?")
-    one = keep(memory, "The API listens on port 8080.", tags=("database",))
-    other = keep(memory, "The worker reads jobs from Redis.", scopes=("tools",))
-    hot = keep(memory, "Backups run every night at two.")
-    promote(memory, hot.id)
-    link(memory, one.id, "relates_to", hot.id)
-    log_output(memory, "We decided to use Valkey instead of Memcached because it persists its data.")
-    candidate = mine_outputs(memory)["offered"][0]
     (memory.checkout.top() / "notes.md").write_text("# Deploy\n\n- Deploys happen on Fridays only.\n")
-    retired = retire(memory, keep(memory, "The old API had a SOAP endpoint.").id, "gone")
-    held = write(memory, Draft(body="The user likes short answers.", kind="preference", source="inferred"))
-    assert isinstance(held, WrittenPending)
-    numbers = numbers_of(memory, [record.id for record in (scar, one, other, hot, candidate)])
-    named = {"number": scar, "one": one, "other": other, "hot": hot, "candidate": candidate}
-    ids = {"session": session, "scar": scar.id, "thread": thread.thread.record.id, "suggestion": suggestion.id}
-    ids |= {"fact": other.id, "retired": retired.id, "pending": f"pending_{held.record.id}"}
-    return ids | {name: str(numbers[record.id]) for name, record in named.items()}
+    script = taken("a_small_world", memory)
+    made = {name: str(script.of(path)) for name, path in rows("ids_of_a_small_world").items()}
+    numbers = numbers_of(script.memory, list(made.values()))
+    numbered = {name: str(numbers[made[name]]) for name in ("number", "one", "other", "hot", "candidate")}
+    return made | numbered | {"pending": f"pending_{made['pending']}"}
 
 
 def filled(value: Any, ids: dict[str, str]) -> Any:

@@ -8,7 +8,8 @@ A name that no verb has is a function of the engine, a policy or the model.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.calls import called, functions_in, made, refusal_of
 from tests.conftest import Time, make_memory
 from tests.engine.test_store import everything
 from tests.engines import kept_bytes
-from tests.rows import of_type
+from tests.rows import of_type, rows
 
 ENCODER = LocalEmbedder()  # loads at its first use
 
@@ -112,6 +113,7 @@ class Script(scripts.Script):
         ),
         "set": lambda script, given: script.go_on(replace(script.memory, **given)),
         "event": lambda script, given: script.memory.commit([script.memory.event(**given)]),
+        "commit": lambda script, given: script.memory.commit(given["events"]),
         "unsent": lambda script, given: script.memory.event(**given),
         "stored": lambda script, given: script.memory.store.commit(given["events"]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
@@ -156,5 +158,14 @@ def part_of(request: pytest.FixtureRequest, module: str, name: str) -> Script:
     known, named = scripts.parts_of(module)
     script = script_of(request, known)
     for line in list(scripts.lines_of(named[name], named))[1:]:
+        script.run(line)
+    return script
+
+
+def taken(name: str, memory: Memory, **known: Any) -> Script:
+    """Return a script that has taken the steps that data/examples.json has under a name."""
+    folder = Path(str(memory.store.folder))
+    script = Script(folder, scripts.COMMON | known, memory=memory, time=Time(), request=cast("Any", None))
+    for line in rows(name):
         script.run(line)
     return script

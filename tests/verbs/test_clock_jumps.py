@@ -23,6 +23,7 @@ from holdfast.verbs.sessions.thread import open_threads
 from holdfast.verbs.upkeep.doctor import back_up_store
 from tests.conftest import START, Time, keep, make_memory
 from tests.replicas.seats import seating
+from tests.rows import rows
 from tests.verbs.scripts import Script
 
 HOUR, YEAR = 3_600.0, 365 * 86_400.0
@@ -54,44 +55,6 @@ class Jumping(Script):
     steps: ClassVar = {**Script.steps, "arrive": lambda script, _: arrive(script.memory)}
 
 
-STEPS = f"""
-orders = keep body="{ORDERS}" kind="decision" visibility="team"
-refunds = keep body="{REFUNDS}"
-revise reference=$orders body="Orders live in two databases now."
-verify reference=$orders
-events = history reference=$orders
-before = version_at reference=$orders event_id=$events.0.id
-revert before=$before
-revise reference=$orders tags=["storage"]
-retire reference=$refunds reason="no"
-lifecycle.restore reference=$refunds
-link source=$orders relation="relates_to" target=$refunds
-unlink source=$orders relation="relates_to" target=$refunds
-pin reference=$orders
-unpin reference=$orders
-demote reference=$orders
-hot.promote reference=$orders
-change_trust reference=$orders delta=0.2 raises=true
-change_trust reference=$orders delta=-0.1 raises=false
-theirs = @arrive
-quarantine.reject references=["$theirs"]
-accept references=["$theirs"]
-pending = write body="Returns are free within a month." kind="preference" source="inferred"
-confirm reference=$pending.record
-thread = open_thread text="Move refunds to the ledger"
-touch reference=$thread.thread.record
-thread.resolve reference=$thread.thread.record
-reopen reference=$thread.thread.record
-first = start title="first" force=true
-close session=$first.session.id close_type="autonomous"
-start title="second" force=true
-secret = keep body="The vault code is on the whiteboard."
-erase reference=$secret
-recall text="where do orders live"
-record_use references=["$orders"] outcome="applied"
-""".strip().splitlines()
-
-
 def process(memory: Memory, time: Time) -> Memory:
     """Return the memory as another process opens it."""
     clock = Clock(time)
@@ -104,8 +67,8 @@ def outcome(request: pytest.FixtureRequest, folder: Path, offsets: tuple[float, 
     """Do all steps, each in a process of its own, while the clock is off by each of the offsets in turn; return what is there."""
     time = Time()
     with make_memory(folder, time, config={"quarantine": "show", "pending_days": 99_999}) as first:
-        script = Jumping(folder, {}, memory=first, time=time, request=request)
-        for step, offset in zip(STEPS, itertools.cycle(offsets), strict=False):
+        script = Jumping(folder, {"ORDERS": ORDERS, "REFUNDS": REFUNDS}, memory=first, time=time, request=request)
+        for step, offset in zip(rows("steps_while_the_clock_jumps"), itertools.cycle(offsets), strict=False):
             time.now += 60
             right, time.now = time.now, time.now + offset
             script.memory = process(first, time)

@@ -22,7 +22,8 @@ from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.upkeep.health import health
-from tests.conftest import Time, keep, make_memory, new_folder, ran
+from tests.conftest import Time, keep, make_memory, new_folder
+from tests.replicas import seats
 from tests.rows import rows
 from tests.verbs import scripts
 from tests.verbs.scripts import Script, scripts_in
@@ -30,11 +31,6 @@ from tests.verbs.scripts import Script, scripts_in
 ROOT = Path(__file__).parents[2]
 APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other():\n    return 0\n"
 Git = Callable[..., str]
-
-
-def git_in(folder: Path, *arguments: str) -> str:
-    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
-    return ran(["git", *author, *arguments], folder, check=True).stdout.strip()
 
 
 @pytest.fixture
@@ -45,7 +41,7 @@ def code(tmp_path: Path) -> Path:
 @pytest.fixture
 def git(code: Path) -> Git:
     """Give a function that runs git in the repository; `commit` takes a message."""
-    run = partial(git_in, code)
+    run = partial(seats.git, code)
     run("init", "-q", "-b", "main")
     (code / "app.py").write_text(APP)
     run("add", "-A")
@@ -128,7 +124,7 @@ def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: T
         assert state_of(memory, record) == "fresh"
         (folder / "app.py").write_text(APP.replace("amount * LIMIT", "amount"))
         assert state_of(memory, record) == "changed"
-        git_in(folder, "init", "-q")
+        seats.git(folder, "init", "-q")
         memory = replace(memory, checkout=GitCheckout(folder, memory.project))
         assert state_of(memory, record) == "changed"
         assert lost(memory) == {}
@@ -152,12 +148,12 @@ def definitions(folder: Path) -> dict[tuple[str, str], list[ast.AST]]:
 @pytest.mark.whole
 def test_verdicts_about_this_projects_own_history(tmp_path: Path, time: Time) -> None:
     """Nobody made this history up, and Python's own parser says what is true."""
-    if not (ROOT / ".git").exists() or int(git_in(ROOT, "rev-list", "--count", "HEAD")) < 100:
+    if not (ROOT / ".git").exists() or int(seats.git(ROOT, "rev-list", "--count", "HEAD")) < 100:
         pytest.skip("this copy has no history")
     clone = tmp_path / "clone"
-    git_in(tmp_path, "clone", "-q", str(ROOT), str(clone))
-    commits = git_in(clone, "rev-list", "--first-parent", "HEAD").split()
-    git_in(clone, "checkout", "-q", commits[len(commits) // 4])
+    seats.git(tmp_path, "clone", "-q", str(ROOT), str(clone))
+    commits = seats.git(clone, "rev-list", "--first-parent", "HEAD").split()
+    seats.git(clone, "checkout", "-q", commits[len(commits) // 4])
     then = [(place, nodes[0]) for place, nodes in definitions(clone).items() if len(nodes) == 1]
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(clone, memory.project))
@@ -165,7 +161,7 @@ def test_verdicts_about_this_projects_own_history(tmp_path: Path, time: Time) ->
         for (path, name), node in random.Random(11).sample(then, min(50, len(then))):
             draft = Draft(body="It is so by design.", anchors=(f"{path}::{name}",))
             kept.append((scripts.keep(memory, draft, waivers=Waivers(duplicate=True)), name, ast.dump(node)))
-        git_in(clone, "checkout", "-q", commits[0])
+        seats.git(clone, "checkout", "-q", commits[0])
         memory = replace(memory, checkout=GitCheckout(clone, memory.project))
         now, wrong, states = definitions(clone), [], Counter[str]()
         for record, name, meaning in kept:

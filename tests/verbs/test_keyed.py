@@ -1,8 +1,7 @@
 """Data that an application stores under its own keys is found by its kind, and is no part of what a project knows."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,16 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records import keyed, read
-from holdfast.verbs.records.hot import hot_set, suggested
+from holdfast.verbs.records import keyed
 from holdfast.verbs.records.read import list_records
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.analyze import activity, patterns
-from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.sessions.session import begin, saved_in
-from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import compare, open_contradictions
-from holdfast.verbs.upkeep.doctor import status
-from holdfast.verbs.upkeep.health import health, projects, saved_by_day
-from holdfast.verbs.upkeep.inbox import waiting_counts, waiting_items
+from holdfast.verbs.sessions.session import begin
 from tests import engines
 from tests.conftest import Time, keep, make_memory
-from tests.rows import WHOLE, of_type
-from tests.verbs.scripts import scripts_in
+from tests.rows import WHOLE, of_type, rows
+from tests.scripts import at
+from tests.verbs.scripts import Script, scripts_in
 from tests.verbs.test_recall import Topics
 
 SYSTEM = "langgraph"
@@ -55,64 +46,20 @@ def filled(memory: Memory) -> list[Record]:
     return made
 
 
-globals().update(scripts_in(__file__, filled, projects=lambda script, _: " ".join(script.memory.store.projects())))
+def reports(script: Script) -> dict[str, Any]:
+    """Return everything that reports what a project knows, by how it is asked for."""
+    file, found = script.folder / "prepared.json", dict[str, Any]()
+    script.known |= {"now": script.memory.clock.now(), "session": script.memory.actor.session}
+    for line, paths in rows("what_a_project_knows").items():
+        script.run(f"found = {line}")
+        found[line] = [at(script.known["found"], path) for path in paths]
+    prepare(script.memory, file)
+    return found | {"hooks": json.loads(file.read_text())}
 
 
-def reports(memory: Memory, known: str, folder: Path) -> dict[str, Callable[[], Any]]:
-    """Everything that reports what a project knows, by name."""
-    here, everywhere = Query(text=""), Query(text="", everywhere=True)
-    asked = Query(text="how often does the gateway retry", limit=50, weak=True)
-    file = folder / "prepared.json"
-
-    def prepared() -> Any:
-        prepare(memory, file)
-        return json.loads(file.read_text())
-
-    return {
-        "brief": lambda: brief_of(memory),
-        "hooks": prepared,
-        "list": lambda: list_records(memory, here),
-        "list everywhere": lambda: list_records(memory, everywhere),
-        "recall": lambda: recall(memory, asked, surface=False).hits,
-        "recall everywhere": lambda: recall(memory, replace(asked, everywhere=True), surface=False).hits,
-        "recall by tag": lambda: recall(memory, replace(asked, tags=(SYSTEM,), everywhere=True), surface=False).hits,
-        "recall of the past": lambda: recall(memory, replace(asked, as_of=memory.clock.now()), surface=False).hits,
-        "recall of today": lambda: recall(memory, replace(asked, text="what did we learn today"), surface=False).hits,
-        "timeline": lambda: timeline(memory, known, before=20, after=20),
-        "browse": lambda: (read.browse(memory, here), read.browse(memory, everywhere)),
-        "known then": lambda: read.known_on(memory, here, memory.clock.now()),
-        "latest": lambda: read.latest(memory, here),
-        "counts": lambda: (
-            read.census(memory, everywhere),
-            read.facets(memory),
-            read.list_scopes(memory, everywhere=True),
-        ),
-        "contradictions": lambda: (compare(memory), open_contradictions(memory))[1],
-        "duplicates": lambda: proposals(memory),
-        "hot set": lambda: (hot_set(memory), suggested(memory)),
-        "pending": lambda: (read.waiting_records(memory), list_records(memory, everywhere, states=("pending",))),
-        "review": lambda: (waiting_items(memory), waiting_counts(memory)),
-        "health": lambda: health(memory),
-        "status": lambda: {name: status(memory)[name] for name in ("here", "everywhere", "pending", "projects")},
-        "projects": lambda: projects(memory),
-        "days": lambda: (saved_by_day(memory), saved_by_day(memory, everywhere=True)),
-        "activity": lambda: (activity(memory), patterns(memory)),
-        "sessions": lambda: saved_in(memory, [memory.actor.session]),
-    }
-
-
-def test_what_a_project_knows_is_the_same_with_and_without_items(memory: Memory, tmp_path: Path) -> None:
-    known = keep(memory, GATEWAY)
-    keep(memory, "Prices are kept in cents.", kind="decision")
-    keep(memory, "Ada prefers tabs.", project="", kind="preference")
-    catch_up(memory)
-    asked = reports(memory, known.id, tmp_path)
-    before = {name: report() for name, report in asked.items()}
-    made = filled(memory)
-    put(replace(memory, config=replace(memory.config, confirm_writes=True)), "pending", "The gateway is down today.")
-    changed = {name: (before[name], now) for name, report in asked.items() if (now := report()) != before[name]}
-    assert changed == {}
-    assert {record.kind for record in made} == {"item"}
+globals().update(
+    scripts_in(__file__, filled, reports, projects=lambda script, _: " ".join(script.memory.store.projects()))
+)
 
 
 def test_items_that_were_saved_as_facts_are_recognised_when_a_store_is_opened(tmp_path: Path, time: Time) -> None:

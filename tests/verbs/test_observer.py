@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.observers import AnthropicObserver, OpenAIObserver, load_mode
+from holdfast.adapters.observers import AnthropicObserver, load_mode
 from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
@@ -56,10 +56,9 @@ def stub_of(script: Any, **given: Any) -> Stub:
     return stub
 
 
-def watch(script: Any, daily: int = DAY, api: str = "anthropic") -> None:
-    url = stub_of(script).url
-    observer = OpenAIObserver(f"{url}/v1", "small", "") if api == "openai" else AnthropicObserver(url, "", "k")
+def watch(script: Any, daily: int) -> None:
     script.memory.close()
+    observer = AnthropicObserver(stub_of(script).url, "", "k")
     script.go_on(watched(script.folder, script.time, observer, daily))
     script.request.addfinalizer(script.memory.close)
 

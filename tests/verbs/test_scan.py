@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -13,30 +12,23 @@ from holdfast.engine.raw.transcripts import Transcript
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event
 from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
-from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.admission.admit import SecretFound, Waivers
-from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.trail import drain
-from holdfast.verbs.exchange.bootstrap import seed_text
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.hot import change_trust
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise
-from holdfast.verbs.records.write import Written, draft_event, write
-from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.session import begin, in_session, start
-from holdfast.verbs.sessions.transcript import save_transcript
-from holdfast.verbs.truth.contradictions import mark
-from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.records.lifecycle import restore
+from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import metrics
 from holdfast.verbs.upkeep.scan import look_through, redact, scan
 from tests.conftest import Time, make_memory, new_file, recorded
 from tests.engines import kept_bytes
-from tests.rows import of_type
+from tests.rows import of_type, rows
+from tests.scripts import Step
+from tests.verbs.scripts import script_of
 
 MEMORY = {"config": {"starters": False}}
 TOKEN = "ghp_" + "q7R2" * 9
@@ -86,41 +78,11 @@ def foreign() -> list[Item]:
     ]
 
 
-ACTIONS: dict[str, Callable[[Memory], object]] = {
-    "write": lambda m: write(m, Draft(body=f"Use {TOKEN}.")),
-    "write, masked": lambda m: write(m, Draft(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,), tags=(TOKEN,)), redact=True),
-    "title": lambda m: write(m, Draft(body="Text.", title=f"T {TOKEN}")),
-    "tag": lambda m: write(m, Draft(body="Text.", tags=(TOKEN,))),
-    "scope": lambda m: write(m, Draft(body="Text.", scopes=("glpat-" + "q7r2" * 6,))),
-    "anchor": lambda m: write(m, Draft(body="Text.", anchors=(TOKEN,))),
-    "trigger": lambda m: write(m, Draft(body="Text.", triggers=(TOKEN,))),
-    "extra": lambda m: write(m, Draft(body="Text.", extra={"a": [TOKEN]})),
-    "name in extra": lambda m: write(m, Draft(body="Text.", extra={TOKEN: 1})),
-    "field": lambda m: write(m, Draft(body="Text.", kind="decision", fields={"rationale": TOKEN})),
-    "written by rule": lambda m: m.commit([draft_event(m, Draft(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,), extra={TOKEN: TOKEN}))]),
-    "revise": lambda m: revise(m, one(m), Revision(body=f"Use {TOKEN}.")),
-    "revise, masked": lambda m: revise(m, one(m), Revision(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,)), redact=True),
-    "revise triggers": lambda m: revise(m, one(m), Revision(triggers=(TOKEN,))),
-    "verify": lambda m: verify(m, one(m), note=TOKEN, anchors=(TOKEN,)),
-    "retire": lambda m: retire(m, one(m), TOKEN),
-    "use": lambda m: record_use(m, [one(m)], "applied", note=TOKEN),
-    "link": lambda m: link(m, one(m), "relates_to", one(m), note=TOKEN),
-    "rename scope": lambda m: (one(m), rename_scope(m, "tools", "glpat-" + "q7r2" * 6)),
-    "trust": lambda m: change_trust(m, one(m), "outdated", raises=False, note=TOKEN),
-    "contradiction": lambda m: mark(m, one(m), one(m), note=TOKEN),
-    "question": lambda m: recall(m, Query(text=TOKEN)),
-    "question cut short": lambda m: recall(m, Query(text="a " * 90 + TOKEN)),
-    "session": lambda m: start(m, title=TOKEN, issue=TOKEN),
-    "session's name": lambda m: one(begin(m, name=TOKEN)),
-    "another session's name": lambda m: one(in_session(m, TOKEN)),
-    "author's name": lambda m: one(m.acting(actor=Actor(name=TOKEN))),
-    "transcript": lambda m: save_transcript(start(m)[0], f"user: {TOKEN}"),
-    "output": lambda m: (log_output(m, f"We decided to use {TOKEN} because it works.", TOKEN), mine_outputs(m)),
-    "document": lambda m: seed_text(m, f"# Deploy\n\n- Deploys use {TOKEN} on Fridays only.\n", Draft(body="")),
-    "spool": spooled,
-    "export taken in": lambda m: import_lines(m, exported(m)),
-    "import": lambda m: import_items(m, "elsewhere", foreign()),
-}  # fmt: skip
+STEPS: dict[str, Step] = {
+    "spooled": lambda script, _: spooled(script.memory),
+    "exported": lambda script, _: import_lines(script.memory, exported(script.memory)),
+    "foreign": lambda script, _: import_items(script.memory, "elsewhere", foreign()),
+}
 
 
 TAIL = "q7R2" * 8  # of a token, whatever stands before or in it
@@ -137,19 +99,23 @@ DISGUISED = {
 @pytest.mark.parametrize("disguise", ["plain", *DISGUISED])
 @pytest.mark.embedded
 def test_no_secret_given_to_a_verb_reaches_the_disk(
-    disguise: str, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    disguise: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{__name__}.TOKEN", DISGUISED.get(disguise, TOKEN))
     unsafe, kept = (TAIL[:20].encode(), b64encode(b"token ghp_q7R2q7R2q7R2")[:28], b"glpat-"), b""
-    for name, do in ACTIONS.items():
-        before, refused = kept, False
+    for lines in rows("calls_with_a_credential"):
+        script = script_of(request, {"TOKEN": TOKEN, "MANY": "a " * 90}, **STEPS)
+        script.known |= {"one": one(script.memory), "other": one(script.memory)}
+        before, refused = bytes_under(tmp_path / "store"), False
         try:
-            refused = isinstance(do(memory), SecretFound)
+            for line in lines:
+                script.run(line)
+                refused = isinstance(script.answered, SecretFound)
         except HoldfastError:
             refused = True
         kept = bytes_under(tmp_path / "store")
-        assert refused or kept != before, name
-        assert [part for part in unsafe if part in kept] == [], name
+        assert refused or kept != before, lines
+        assert [part for part in unsafe if part in kept] == [], lines
     assert b"[redacted" in kept
 
 

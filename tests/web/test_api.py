@@ -17,15 +17,11 @@ from schemathesis.specs.openapi.checks import (
 from holdfast.hosts.web import endpoints
 from holdfast.hosts.web.endpoints import ENDPOINTS, openapi
 from holdfast.hosts.web.viewer import Ask
-from holdfast.model.query import Query
-from holdfast.model.record import Link
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS
 from holdfast.verbs.records.read import get
-from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.session import begin
-from tests.conftest import keep
 from tests.rows import WHOLE, sampled
+from tests.verbs.scripts import taken
 from tests.web.conftest import PORT, Site
 
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
@@ -42,15 +38,7 @@ def key_of(site: Site) -> dict[str, str]:
 
 
 def fill(memory: Memory) -> str:
-    memory = begin(memory, title="Refund totals")
-    first = keep(memory, "Refunds go through the ledger.")
-    keep(memory, "The ledger is append-only.", kind="decision", links=(Link(relation="refines", target=first.id),))
-    keep(memory, "Saw the ledger grow in a test.", kind="observation", fields={"type": "discovery"})
-    fields = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
-    keep(memory, "Never test refunds on the live account.", kind="scar", fields=fields)
-    keep(memory, "Write the guide.", kind="thread")
-    recall(memory, Query(text="refunds"))
-    return first.id
+    return str(taken("a_little_of_each_kind", memory).known["first"].id)
 
 
 def test_every_endpoint_is_described_and_answers(site: Site) -> None:

@@ -15,18 +15,15 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Link, Record
+from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.lifecycle import record_use, retire
+from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get
-from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.thread import open_thread
-from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import keep
 from tests.replicas.seats import git
 from tests.rows import WHOLE, some
+from tests.verbs.scripts import taken
 from tests.web.running import CHROMIUM, Viewer, checkout, chromium, hook
 
 pytestmark = [
@@ -92,7 +89,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     git(code, "commit", "-qm", "begin")
     settings = load_settings(flags={"home": str(home), "embedder": "none", "agent": "claude"})
     with open_memory(settings, folder=code) as memory:
-        fill(memory)
+        taken("a_little_of_everything", memory, ATTACK=ATTACK, TAG=ATTACK.replace(" ", ""))
         (code / "app.py").write_text(CODE.replace("3", "5").replace("10", "20"))
         viewer = Viewer(home, code, HOLDFAST_EMBEDDER="none", HOME=str(folder), XDG_CONFIG_HOME=str(folder / "config"))
         try:
@@ -100,31 +97,6 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
                 yield Seen(viewer, browser, memory, code)
         finally:
             viewer.close()
-
-
-def fill(memory: Memory) -> None:
-    """Keep a little of everything."""
-    memory = begin(memory, title="Refund totals are off", issue="SHOP-9")
-    first = keep(
-        memory, "Refunds go through the ledger service.", anchors=("ledger.py::book",), scopes=("backend:refunds",)
-    )
-    keep(memory, "The ledger is append-only.", kind="decision", links=(Link(relation="refines", target=first.id),))
-    scar = keep(memory, "Never test refunds against the live account.", kind="scar", fields=SCAR)
-    keep(memory, "Saw the ledger grow during the nightly run.", kind="observation")
-    older, newer = keep(memory, "The service listens on port 8080."), keep(memory, "The service listens on port 9090.")
-    mark(memory, older.id, newer.id)
-    keep(memory, "RETRIES is 3.", anchors=("app.py::RETRIES=3",))
-    keep(memory, "A basket takes 10 articles.", anchors=("app.py::LIMIT=10",))
-    for text in ("Mira likes small commits.", "Jonas reviews before noon.", "Ada prefers tabs."):
-        write(memory, Draft(body=text, kind="preference", source="inferred"))
-    open_thread(memory, "Write the migration guide for the ledger.")
-    open_thread(memory, "Measure how long the nightly booking takes.")
-    recall(memory, Query(text="test refunds live account"))
-    record_use(memory, [scar.id], "applied")
-    for number in range(90):
-        keep(memory, f"Shelf {number} holds box w{number}x of {2000 + number}.")
-    keep(memory, ATTACK, title=f"An attack {ATTACK}", tags=(ATTACK.replace(" ", ""),))
-    keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
 
 
 def record_of(memory: Memory, text: str) -> Record:

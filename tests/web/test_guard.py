@@ -1,7 +1,6 @@
 """Who is let in, and what an attacker gets: nothing."""
 
 import shlex
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -11,14 +10,10 @@ import pytest
 from holdfast.hosts.web.app import ACTS, PAGES
 from holdfast.hosts.web.endpoints import ENDPOINTS
 from holdfast.hosts.web.guard import HEADERS, LONGEST_BODY
-from holdfast.model.record import Draft, Link
-from holdfast.verbs.records.lifecycle import Revision, record_use, revise
 from holdfast.verbs.records.read import get
-from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.thread import open_thread, suggestions
 from tests.conftest import keep
 from tests.rows import each, examples, rows, sampled
+from tests.verbs.scripts import taken
 from tests.web.conftest import ORIGIN, PORT, Site
 
 EVERY = [*PAGES, *(one.path for one in ENDPOINTS if one.method == "GET"), "/stream", "/api/openapi.json"]
@@ -133,31 +128,8 @@ class _Page(HTMLParser):
 
 def poison(site: Site, attack: str) -> list[str]:
     """Keep an attack in every field a record, a session or a use has; give the pages to look at."""
-    other = keep(site.memory, f"other {attack}")
-    actor = replace(site.memory.actor, name=attack, session=attack)
-    memory = begin(site.memory.acting(actor=actor), title=attack, issue=attack, name=attack)
-    fields = {"severity": "high", "counter_arguments": [attack, attack + "2"], "why": attack}
-    scar = keep(
-        memory,
-        f"body {attack}\n\n```html\n{attack}\n```\n\n```{attack}\nx\n```",
-        kind="scar",
-        title=f"title {attack}",
-        fields=fields | {key: [attack] for key in ("action_protocol", "applies_when", "keywords")},
-        tags=(attack.replace(" ", "")[:60],),
-        anchors=(attack, f"/tmp/{attack}"),
-        triggers=("git commit -m " + shlex.quote(attack),),
-        links=(Link(relation="contradicts", target=other.id),),
-        extra={"pattern": attack},
-    )
-    keep(memory, f"a summary {attack}", kind="summary", title=attack, fields={"request": attack, "learned": attack})
-    record_use(memory, [scar.id], "contradicted", note=attack)
-    revise(memory, scar.id, Revision(title=f"title again {attack}"))
-    open_thread(memory, f"thread {attack}")
-    suggestion = Draft(body=attack, kind="thread", source="mined", extra={"evidence": [attack]})
-    memory.commit([draft_event(memory, suggestion, pending=True)])
-    memory.commit([memory.event("surfaced", attack, data={"ids": [scar.id], "query": attack, "tokens": 5})])
-    memory.commit([memory.event("injected", attack, data={"ids": [scar.id], "why": attack, "tokens": 5})])
-    assert suggestions(memory)
+    known = {"attack": attack, "tag": attack.replace(" ", "")[:60], "trigger": f"git commit -m {shlex.quote(attack)}"}
+    scar = taken("an_attack_in_every_field", site.memory, **known).known["scar"]
     return [f"/r/{scar.id}", f"/r/{scar.id}/history", f"/r/{scar.id}/anchors", f"/graph?node={scar.id}"]
 
 
