@@ -281,7 +281,7 @@ def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
     called = [(name, {tool["name"] for tool in offer.tools} | offer.aliases.keys()) for name, offer in offers]
     for (one, names), (other, others) in combinations(called, 2):
         if shared := sorted(names & others):
-            hint = "Set up one of them (`holdfast init --surface NAME`), or each in one of two servers."
+            hint = "Set up one of them (`holdfast init --surface NAME`), or each in a server of its own."
             raise Invalid(f"The surfaces {one} and {other} both have a tool {', '.join(shared[:5])}.", hint=hint)
 
 
