@@ -94,32 +94,6 @@ class Script(scripts.Script):
         self.hook("SessionEnd", reason="exit", session_id=session)
         self.work()
 
-    def edit_memory(self, old: str, new: str) -> None:
-        """Edit the one file of the user's markdown folder that has a text."""
-        [file] = [path for path in self.place.store.rglob("*.md") if old in path.read_text()]
-        file.write_text(file.read_text().replace(old, new))
-
-    def pair(self) -> None:
-        """Turn notes on in the repository and in Bob's clone of it, each with a store of its own that accepts the other."""
-        bare = str(self.place.home / "remote.git")
-        for words in ("commit -q --allow-empty -m first", f"clone -q --bare . {bare}", f"remote set-url origin {bare}"):
-            self.place.git(*words.split())
-        self.place.git("clone", "-q", "-b", "main", bare, str(self.place.home / "clone"))
-        self.environment |= {"HOLDFAST_QUARANTINE": "off", "HOLDFAST_PROJECT": "github.com/me/foo"}
-        for who in ("AUTHOR", "COMMITTER"):
-            self.environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
-        self.place.run("replica on notes")
-        self.bob("replica on notes")
-
-    def bob(self, line: str) -> str:
-        """Run a command in the clone, on a machine of its own."""
-        home = self.environment["HOLDFAST_HOME"]
-        self.environment["HOLDFAST_HOME"] = f"{home}-bob"
-        try:
-            return self.place.run(line, folder=self.place.home / "clone").stdout
-        finally:
-            self.environment["HOLDFAST_HOME"] = home
-
     def __getattr__(self, step: str) -> Any:
         """Return what the server can do, or the place: to be killed, to run hooks."""
         return getattr(self.ask if step in ("read", "restart", "kill", "start") else self.place, step)

@@ -8,6 +8,7 @@ import pytest
 from tests.compatible.conftest import Place, git, original
 from tests.compatible.scripts import scripts_in
 from tests.conftest import ran
+from tests.rows import rows
 
 globals().update(scripts_in(__file__))
 ROOT = Path(__file__).parent.parent.parent
@@ -19,13 +20,7 @@ def test_slash_commands() -> None:
     assert set(COMMANDS) <= {path.stem for path in (ROOT / "plugin-memory" / "commands").glob("*.md")}
 
 
-CAPTURED = [
-    ("decisions", "Chose PostgreSQL", "## Context\n\nWe need row locks.\n\n## Alternatives\n\n- SQLite", ["database"]),
-    ("decisions", "Use Valkey for sessions", "It persists its data.", []),
-    ("blockers", "The staging host is full", "Builds fail.", []),
-    ("learnings", "Hooks run at the end of a session", "The transcript is read once.", ["hooks", "capture"]),
-    ("patterns", "Rehearse migrations", "On a copy.", []),
-]
+CAPTURED = rows("memories_captured_by_git_notes")
 CAPTURE = Path(__file__).with_name("git_notes_capture.txt").read_text()
 COLLECT = Path(__file__).with_name("git_notes_collect.txt").read_text()
 

@@ -16,6 +16,7 @@ from holdfast.model.ids import short
 from holdfast.verbs.search.recall import CATCH_UP
 from tests.hosts.running import Run, answer, ended, kept
 from tests.hosts.scripts import scripts_in
+from tests.rows import rows
 
 globals().update(scripts_in(__file__))
 
@@ -59,16 +60,8 @@ def test_people_get_local_and_relative_times_and_commands_to_type(run: Run) -> N
     begun = answer(run("session", "start", "--title", "Rate limits", "--json", HOLDFAST_AGENT="claude"))
     first = begun["session"]["id"]
     memory = kept(run, "The limiter counts per key.")
-    for command in (
-        *(
-            "thread open 'Load-test the limiter'",
-            f"hot pin {memory}",
-            f"trust {memory} --raise --reason used_correctly",
-        ),
-        *(f"forget {memory} --reason 'no longer'", f"session show {first}", f"session refresh --session {first}"),
-        *("thread triage", "hot", f"trust {memory}", "stats audit", "stats analyze"),
-    ):
-        done = run(*shlex.split(command))
+    for command in rows("commands_that_tell_times"):
+        done = run(*shlex.split(command.format(memory=memory, session=first)))
         assert done.returncode == 0, (command, done.stderr)
         assert not re.search(r"\d{4}-\d\d-\d\d|[a-z]+\([a-z]|=true", done.stdout), done.stdout
     assert f"{short(first)} just now [open, claude] Rate limits" in run("session", "list").stdout

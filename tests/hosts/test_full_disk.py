@@ -25,15 +25,11 @@ from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.test_outside import COMMANDS
 from tests.hosts.running import Run, kept
 from tests.hosts.test_mcp import messages, tool_call
-from tests.rows import refused, sampled
+from tests.rows import refused, rows, sampled
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
 # A session's use of the first ones is recorded.
-READING = (
-    *("recall 'deploy approvals' --json", "show {id} --json", "brief 'deploy the shop'", "opening"),
-    *("list --json", "replica status", "review list", "session list", "config", "history {id}"),
-    *("store export", "status --json", "doctor"),
-)
+READING: list[str] = rows("commands_that_only_read")
 WRITING = ("remember 'One thing more.' --json", "work", "store backup")
 # Run in a process with mounts of its own: a small disk that holds the store, filled to the last byte.
 FULL = 'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k 2>/dev/null'

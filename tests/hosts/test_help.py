@@ -20,7 +20,7 @@ from tests.hosts.running import Run, answer, ended, kept, runner
 from tests.hosts.test_mcp import START
 from tests.importing import copied
 from tests.replicas.seats import git
-from tests.rows import each, examples, missing, refused, some
+from tests.rows import each, examples, missing, refused, rows, some
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -137,18 +137,7 @@ ONE, TWO = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
 NOT_RUN: tuple[str, ...] = ("store migrate", "store backup /media", "--set database")
 NOT_RUN += (*"mcp web watch server completion demo compat".split(),)
 # What has to happen first, by the beginning of an example.
-BEFORE = {
-    "restore": [f"forget {ONE} --reason done"],
-    "unlink": [f"link {ONE} supersedes {TWO}"],
-    "review approve": [f"forget {TWO} --reason done"],
-    "thread resolve": ["thread open 'Load-test the limiter'"],
-    "session close": ["session start"],
-    "store detach": ["store separate"],
-    "store import memories.jsonl": ["store export -o memories.jsonl"],
-    "store restore": ["store backup ../home/holdfast-backup.db"],
-    "sync": ["replica on notes --no-git-config"],
-    "store project move": ["remember --project foo 'The foo service is old.'"],
-}
+BEFORE: dict[str, list[str]] = rows("examples_that_follow_other_commands")
 # Examples that report something: the exit code they end with.
 CODES = {"review approve QD7Q2M4X": 4, "review reject QD7Q2M4X": 4, "store recover damaged.db": 3}
 MORE = {"store recover": "--yes", "store restore": "--yes"}  # they ask, but only in a terminal
@@ -159,14 +148,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a repository, a home and the files that examples name."""
     folder = tmp_path_factory.mktemp("examples") / "all"
     work, home, fixtures = folder / "work", folder / "home", copied(folder.parent)
-    for path, text in {
-        "src/pay.py": "def retry():\n    return 3\n",
-        "src/settings.py": "LIMIT = 5\n",
-        "docs/guide.md": "# Guide\n\nDeploys happen on Mondays.\n",
-        "NOTES.md": "# Notes\n\nThe queue is drained at night.\n",
-        "session.log": "We decided to use SQLite because one file is enough.\n",
-        "observations.json": '[{"text": "The retry loop has no upper bound."}]',
-    }.items():
+    for path, text in rows("files_that_examples_name").items():
         new_file(work / path, text)
     shutil.copytree(fixtures / "gitmem", work / ".gitmem")
     for name in ("notes", ".claude", ".codex", ".claude-mem"):

@@ -127,10 +127,8 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     assert answer(holdfast("store", "scan", "--json")) == {"leaks": []}
 
 
-FIELDS = (
-    "session_id", "cwd", "prompt", "tool_name", "tool_input", "tool_response", "source", "transcript_path", "agent_type",
-    "x", "command", "stdout", "content", "file_path", "last_assistant_message",
-)  # fmt: skip
+FIELDS = """session_id cwd prompt tool_name tool_input tool_response source transcript_path agent_type x command stdout content
+file_path last_assistant_message""".split()
 
 
 @settings(

@@ -38,38 +38,27 @@ def test_hooks_and_commands_agree_on_the_folder_of_the_store(monkeypatch: pytest
         assert files.data_folder() == str(folders("holdfast", appauthor=False).user_data_path), system
 
 
-class Kernel:
-    """What Windows answers about processes: 11 runs, 12 has ended, 13 is somebody else's, no other is known."""
+def test_nobody_is_asked_by_a_signal_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There 11 runs, 12 has ended, 13 is somebody else's, and no other is known."""
 
-    def __init__(self) -> None:
-        self.asked, self.closed = 0, list[int]()
-
-    def OpenProcess(self, wanted: int, inherit: bool, pid: int) -> int:  # noqa: N802
-        assert (wanted, inherit) == (0x1000, False)
-        return pid if pid in (11, 12) else 0
-
-    def GetLastError(self) -> int:  # noqa: N802
-        return 5 if self.asked == 13 else 87
-
-    def GetExitCodeProcess(self, process: int, code: Any) -> int:  # noqa: N802
+    def exit_code(process: int, code: Any) -> int:
         code._obj.value = 259 if process == 11 else 0
         return 1
 
-    def CloseHandle(self, process: int) -> int:  # noqa: N802
-        self.closed.append(process)
-        return 1
-
-
-def test_nobody_is_asked_by_a_signal_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = Kernel()
+    asked, closed, found = 0, list[int](), {}
+    kernel = SimpleNamespace(
+        OpenProcess=lambda wanted, inherit, pid: pid * ((wanted, inherit) == (0x1000, False) and pid in (11, 12)),
+        GetLastError=lambda: 5 if asked == 13 else 87,
+        GetExitCodeProcess=exit_code,
+        CloseHandle=closed.append,
+    )
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("there it would press Ctrl-C"))
-    found = {}
-    for kernel.asked in (11, 12, 13, 14):
-        found[kernel.asked] = is_alive(kernel.asked)
+    for asked in (11, 12, 13, 14):
+        found[asked] = is_alive(asked)
     assert found == {11: True, 12: False, 13: True, 14: False}
-    assert kernel.closed == [11, 12]
+    assert closed == [11, 12]
 
 
 # What Windows does not have is taken away, and its locks are played by ours; the standard library is loaded before.

@@ -121,26 +121,22 @@ def reviewing(run: Run, tmp_path: Path, own_home: Path) -> Reviewing:
 
 
 @pytest.mark.embedded
-def test_keys_decide_and_undo_takes_a_decision_back(reviewing: Reviewing) -> None:
+@pytest.mark.parametrize(
+    ("keys", "code", "told", "left"),
+    [
+        # u: back to the second; n is no key
+        (["y", "x", "u", "n", "y", "q"], 0, "2 decisions saved.", ["active", "active", "pending"]),
+        (["y", "\x03"], 130, "Nothing was saved.", ["pending"] * 3),
+    ],
+    ids=["undo", "Ctrl-C"],
+)
+def test_keys_decide_undo_takes_a_decision_back_and_ctrl_c_leaves_without_saving(
+    reviewing: Reviewing, keys: list[str], code: int, told: str, left: list[str]
+) -> None:
     terminal, states = reviewing("Ada likes short answers.", "Ada reads mail at noon.", "Ada reviews on Fridays.")
-    for key in "yxu":  # u: back to the second
-        terminal.press("q quit", key)
-    terminal.press("q quit", "n")
-    terminal.press("Press one of y, x, e, s, u, q.", "y")
-    terminal.press("q quit", "q")
-    assert terminal.ended() == 0
-    assert "2 decisions saved." in terminal.seen
-    assert sorted(states()) == ["active", "active", "pending"]
-
-
-@pytest.mark.embedded
-def test_ctrl_c_leaves_without_saving(reviewing: Reviewing) -> None:
-    terminal, states = reviewing("Ada likes short answers.", "Ada reads mail at noon.")
-    terminal.press("q quit", "y")
-    terminal.press("q quit", "\x03")
-    assert terminal.ended() == 130
-    assert "Nothing was saved." in terminal.seen
-    assert states() == ["pending", "pending"]
+    for before, key in zip(["", *keys], keys, strict=False):
+        terminal.press("Press one of y, x, e, s, u, q." if before == "n" else "q quit", key)
+    assert (terminal.ended(), told in terminal.seen, sorted(states())) == (code, True, left)
 
 
 @pytest.mark.embedded

@@ -122,18 +122,7 @@ def test_the_settings_that_travel_with_a_session_exist() -> None:
 def test_a_wholly_private_prompt_keeps_nothing_of_its_turn(holdfast: Run, home: Path, project: Path) -> None:
     word = "quxzyplugh"
     hold_worker(home)
-    for event, given in (
-        ("SessionStart", {"source": "startup"}),
-        ("UserPromptSubmit", {"prompt": f" <private>What is {word}?</private>\n"}),
-        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": f"grep {word}"}}),
-        ("PostToolUse", {"tool_name": "Bash", "tool_response": {"stdout": f"{word} is here"}}),
-        ("SubagentStop", {"last_assistant_message": f"I found {word}."}),
-        ("PreCompact", {"trigger": "auto"}),
-        ("Stop", {"last_assistant_message": f"We decided that {word} is it."}),
-        ("UserPromptSubmit", {"session_id": "s2", "prompt": "another session is not affected"}),
-        ("UserPromptSubmit", {"prompt": "Now we decided to use Postgres for the ledger."}),
-        ("Stop", {"last_assistant_message": "Done."}),
-    ):
+    for event, given in rows("a_turn_with_a_wholly_private_prompt"):
         fire(home, event, told(project, **given))
     release_worker(home)
     assert answer(holdfast("work", "--json"))["drained"] == 4

@@ -10,6 +10,7 @@ from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer
 from tests.hosts.scripts import everything_under, scripts_in
 from tests.hosts.test_mcp import messages
+from tests.rows import rows
 
 globals().update(scripts_in(__file__))
 
@@ -34,17 +35,7 @@ def test_approvals_are_asked_for_apart_and_can_be_taken_back(run: Run, own_home:
         marks = {settings: "mcp__holdfast__*", codex: 'default_tools_approval_mode = "approve"', gemini: '"trust"'}
         return [file.parent.name for file, mark in marks.items() if mark in file.read_text()]
 
-    everyone, clients = [".claude", ".codex", ".gemini"], ["claude-code", "codex", "gemini"]
-    steps: list[tuple[tuple[str, ...], list[str], list[str]]] = [  # options, then who is approved, who newly
-        (("--no-approve",), [], []),
-        ((), [], []),  # as it is
-        (("--approve",), everyone, clients),
-        ((), everyone, []),
-        (("--no-approve", "--client", "codex"), [".claude", ".gemini"], []),
-        (("--no-approve",), [], []),
-        ((), [], []),
-    ]
-    for options, standing, new in steps:
+    for options, standing, new in rows("options_of_init_and_who_is_then_approved_and_newly"):
         told = answer(run("init", *options, "--yes", "--json"))["entries"]
         added = [one["client"] for one in told if (one["entry"], one["how"]) == ("permission", "added")]
         assert (options, approved(), added) == (options, standing, new)
@@ -53,7 +44,7 @@ def test_approvals_are_asked_for_apart_and_can_be_taken_back(run: Run, own_home:
     run("uninstall", "--yes")
     assert everything_under(own_home) == before
     done = run("init", "--yes")
-    assert approved() == everyone
+    assert approved() == [".claude", ".codex", ".gemini"]
     assert "Holdfast's tools run without asking in Claude Code, Codex, Gemini CLI;" in done.stdout
     claude.write_text(claude.read_text().replace("3", "4"))
     settings.write_text(settings.read_text().replace('"mcp__holdfast__*"', ""))  # taken back by hand
