@@ -197,7 +197,7 @@ def _outgoing(
         if not carried and not was_shared and record.state != "erased":  # of an erased one that is unknown
             continue
         contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
-        if carried and sharing.team and (names := secrets_in("\n".join(texts_in(contents, keys=False)))):
+        if carried and sharing.team and (names := secrets_in("\n\n".join(texts_in(contents, keys=False)))):
             why = f"it contains a secret ({', '.join(names)}), so it is not shared"
             withheld.append(Remark(where=record.id, why=why))
             continue
