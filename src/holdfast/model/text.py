@@ -72,7 +72,7 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int]]:
     begin = 0
     for end, after in (match.span() for match in _RE["end"].finditer(text)):
         first = next(filter(str.isalpha, text[begin : begin + 20]), "")
-        if not _RE["goes_on"].search(f"{first}\0{text[max(begin, end - 16) : end]}\0{text[end : after + 20]}"):
+        if not _RE["continues"].search(f"{first}\0{text[max(begin, end - 16) : end]}\0{text[end : after + 20]}"):
             yield end, after
             begin = after
 
