@@ -22,6 +22,8 @@ DRAWN, CLOSE, ANSWERED = (
     6,
     0.7,
 )  # texts drawn, of which so many closest are wrong answers, and share with an answer
+ACROSS = 0.3  # share of the pairs of a card that are in two languages
+RELATED = {"conflict": 0.4, "same": 0.15, "refines": 0.1, "other": 0.35}  # pairs of a card
 BLOCK = 8  # neighbouring lines are often contrast pairs: they are held out together
 
 
@@ -85,6 +87,39 @@ def joined(rows: Iterable[dict[str, Any]]) -> list[Example]:
             if again["newer"] != row["newer"]:
                 found.append({**row, "older": again["newer"], "la": again["lb"]})
     return pairs(found)
+
+
+def from_card(card: dict[str, Any], chance: random.Random) -> Example:
+    """Return a pair made of a card: of the ways to say a thing, its values or sides, and what holds beside all of them."""
+    lang, other = chance.sample(sorted(card["other"]), 2)
+    other = other if chance.random() < ACROSS else lang
+    (rel,) = chance.choices([*RELATED], [*RELATED.values()])
+    if sides := card.get("sides"):
+        old, new = chance.sample(sides, 2)
+        rel = "same" if rel == "refines" else rel
+        first, again = chance.sample(old[lang], 2)
+        second = {"conflict": new, "same": old, "other": card}[rel]
+        second = second["other"][other] if rel == "other" else second[other]
+        newer = again if rel == "same" and other == lang else chance.choice(second)
+    else:
+        old, new = chance.sample(range(len(card["values"][lang])), 2)
+        first, again = chance.sample(card["ways"][lang], 2)
+        before = card["values"][lang][old]
+        name = {"conflict": chance.choice(("ways", "ways", "switch", "more")), "refines": "more"}.get(rel, rel)
+        if name == "same":
+            newer = again if other == lang else chance.choice(card["ways"][other])
+        else:
+            newer = chance.choice(card[name][other])
+        values = card["values"][other]
+        first = _filled(first, before, before)
+        newer = _filled(newer, values[old], values[new if rel == "conflict" else old])
+    return Example(first=first, second=newer, label=TASKS["pair"].index(rel), lang=lang)
+
+
+def _filled(text: str, old: str, new: str) -> str:
+    begins = text.startswith("{")
+    text = text.replace("{old}", old).replace("{v}", new)
+    return text[:1].upper() + text[1:] if begins else text
 
 
 def groups(rows: Iterable[dict[str, Any]]) -> list[Group]:

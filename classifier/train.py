@@ -38,8 +38,8 @@ from holdfast.policy.ranking.diversity import snippet
 
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
-# Sentences, pairs, among them pairs that follow from others and pairs that are made up, and questions in one step.
-BATCH, PAIRS, JOINED, MADE, GROUPS = 96, 96, 12, 16, 16
+# Sentences, pairs, among them those that follow from others, that are made up or of cards, and questions in one step.
+BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS = 96, 112, 12, 16, 24, 16
 # How often pairs of each relation are drawn, for each one there is: what is said again in other words is easily taken
 # for a conflict, and there are fewer such pairs.
 DRAWN = {"conflict": 1.0, "same": 1.8, "refines": 1.2, "other": 1.0}
@@ -47,7 +47,7 @@ COLLECTED = 0.4  # share of the questions that are about code, patches, reports 
 NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
 SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
-MODELS = 4
+MODELS = 6
 TAUGHT = 0.375  # share of the epochs in which the average is taught
 Weights = dict[str, Tensor]
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
@@ -76,7 +76,7 @@ class Trainer:
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
         self.drawn = [DRAWN[TASKS["pair"][each.label]] for each in self.train["pair"]]
-        self.joined = examples.joined(shown)
+        self.joined, self.cards = examples.joined(shown), examples.rows_of("cards-*")
         beside = defaultdict[str, list[str]](list)
         for row in shown:
             beside[row["older"]].append(row["newer"])
@@ -128,6 +128,7 @@ class Trainer:
             [self._unlabelled() for _ in range(2 * MADE)] if self.teachers else [self._made_up() for _ in range(MADE)]
         )
         batch = made + random.sample(self.joined, JOINED)
+        batch += [examples.from_card(random.choice(self.cards), random) for _ in range(CARDS)]
         batch += random.choices(self.train["pair"], self.drawn, k=PAIRS - len(batch))
         texts = []
         for each in batch:
@@ -240,7 +241,7 @@ class Trainer:
         counts = {
             "user": epochs * len(self.train["user"]) / BATCH,
             "agent": epochs * len(self.train["agent"]) / BATCH,
-            "pair": 1.3 * epochs * len(self.train["pair"]) / PAIRS,
+            "pair": 1.5 * epochs * len(self.train["pair"]) / PAIRS,
             "answers": self.options.questions * epochs * asked / GROUPS,
         }
         plan = [task for task, count in counts.items() for _ in range(int(count))]
