@@ -24,6 +24,28 @@ DRAWN, CLOSE, ANSWERED = (
 )  # texts drawn, of which so many closest are wrong answers, and share with an answer
 ACROSS = 0.3  # share of the pairs of a card that are in two languages
 RELATED = {"conflict": 0.4, "same": 0.15, "refines": 0.1, "other": 0.35}  # pairs of a card
+# What may be put in place of another without a change of meaning.
+AGAIN = (
+    (r"[.。]$", "", "!", " :)"),
+    (r"^(?=[A-Z][a-z]+ )", "Please note: ", "By the way, ", "As always: ", "Remember: "),
+    (r"^(?=\w)", "- ", "PS: ", "NB: ", "(", "FYI "),
+    (r"^(?:The|Our|This) ", "Our ", "The ", "Here the ", "At our place, the "),
+    (r"^(?=(?:Use|Run|Keep|Write|Put|Add|Call|Do|Never|Always|Don't)\b)", "Please ", "Always ", "We agreed: "),
+    (
+        r"^We (?!are|have|were|never|don|do |can|must|may|only|all)",
+        "We always ",
+        "At our place we ",
+        "Our team does: we ",
+    ),
+    (r"\bdo not\b", "don't", "do NOT"),
+    (r"\bdon't\b", "do not", "dont"),
+    (r"\bis\b", "is", "is indeed", "'s"),
+    (r", ", " and ", "; ", ", "),
+    (r"`", "", "'"),
+    (r" and ", " & ", " as well as "),
+    (r"\b(?:because|since|as)\b", "since", "because"),
+    (r"\b(\w{4,}[a-z])s\b(?=[.!]?$)", r"\1", r"\1s"),
+)
 BLOCK = 8  # neighbouring lines are often contrast pairs: they are held out together
 
 
@@ -114,6 +136,17 @@ def from_card(card: dict[str, Any], chance: random.Random) -> Example:
         first = _filled(first, before, before)
         newer = _filled(newer, values[old], values[new if rel == "conflict" else old])
     return Example(first=first, second=newer, label=TASKS["pair"].index(rel), lang=lang)
+
+
+def said_again(text: str, chance: random.Random) -> str:
+    """Return a text with changes that mean nothing: case, an article, a final stop, a polite word, a contraction, a typo."""
+    ways = [way for way in AGAIN if re.search(way[0], text)]
+    for pattern, *others in chance.sample(ways, min(len(ways), chance.choice((0, 1, 1, 2)))):
+        text = re.sub(pattern, chance.choice(others), text, count=1)
+    if (longer := re.findall(r"[a-z]{7,}", text)) and chance.random() < 0.15:
+        word, place = chance.choice(longer), chance.randrange(2, 6)
+        text = text.replace(word, word[:place] + word[place + 1 :], 1)
+    return text.lower() if chance.random() < 0.15 else text
 
 
 def _filled(text: str, old: str, new: str) -> str:

@@ -16,8 +16,7 @@ _FUNCTION = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text that carry meaning."""
-    found = (match[1] or match[0] for match in _WORD.finditer(text.lower()))
-    return frozenset(found) - _FUNCTION
+    return frozenset(match[1] or match[0] for match in _WORD.finditer(text.lower())) - _FUNCTION
 
 
 def overlap(first: str, second: str) -> float:
@@ -30,8 +29,9 @@ def is_same(first: str, second: str) -> bool:
     """True if two texts name the same piece of work; less need be alike where both begin with the same issue key, such as SHOP-12."""
     left, right = _ISSUE.match(first), _ISSUE.match(second)
     least = SAME_ISSUE if left and right and left[1] == right[1] else SAME
-    return _plain(first) == _plain(second) or overlap(first, second) > least
+    return plain(first) == plain(second) or overlap(first, second) > least
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text without case, line breaks and final punctuation."""
     return " ".join(text.lower().split()).rstrip(".!?;:")

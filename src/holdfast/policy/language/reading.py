@@ -14,6 +14,7 @@ from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.ports import CLASSES, Classifier, Task
 from holdfast.model.text import filled, sentence_ends
 from holdfast.policy.language.cues import CUES
+from holdfast.policy.language.overlap import plain
 
 LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
 MOST_SENTENCES = 120  # of an answer: the first and the last ones
@@ -86,8 +87,9 @@ class SentenceReader:
 
     def relation(self, older: str, newer: str) -> Mapping[str, float]:
         """Return the chance of each relation of two statements, read in both orders; empty without a classifier."""
-        one = dict(zip(CLASSES["pair"], self.judge("pair", older, newer), strict=False))
-        if one.get("other", 1.0) >= CLEARLY:  # most pairs: the other order would not change it
+        is_same = plain(older) == plain(newer)
+        one = {"same": 1.0} if is_same else dict(zip(CLASSES["pair"], self.judge("pair", older, newer), strict=False))
+        if one.get("other", 1.0) >= CLEARLY:  # for most pairs the other order would not change it
             return one
         again = self.judge("pair", newer, older)
         return {name: (share + other) / 2 for (name, share), other in zip(one.items(), again, strict=True)}
