@@ -29,7 +29,7 @@ WEIGHTS: Mapping[Basis, Weights] = {
 }
 # The same for whether any of the leading candidates answers; where they are read, the first one's chance says it.
 ANSWERED: Mapping[Search, Weights] = {"hybrid": (-3.99, 7.33, 0.0, -1.7, 0.0, 0.0), "words": WEIGHTS["words"]}
-READ = (0.6, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
+READ = (0.7, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.16, "exploratory": 0.08},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
