@@ -17,15 +17,13 @@ DATA = Path(__file__).parent / "data"
 HELD = 0.15  # share that is held out
 COLLECTED = ("functions", "issues", "reports")  # kinds of what the encoder is trained on
 WORD = re.compile(r"[a-z]{3,}")
-DRAWN, CLOSE, ANSWERED = (
-    200,
-    6,
-    0.7,
-)  # texts drawn, of which so many closest are wrong answers, and share with an answer
+# Texts drawn for a question, of which so many closest are wrong answers; share of those of conversations with an answer.
+DRAWN, CLOSE, ANSWERED = 200, 6, 0.7
 ACROSS = 0.3  # share of the pairs of a card that are in two languages
+SAME_WAY = 0.3  # share of the conflicts of two ways where only the value differs
 RELATED = {"conflict": 0.4, "same": 0.15, "refines": 0.1, "other": 0.35}  # pairs of a card
 # What may be put in place of another without a change of meaning.
-AGAIN = (
+VARIED = (
     (r"[.。]$", "", "!", " :)"),
     (r"^(?=[A-Z][a-z]+ )", "Please note: ", "By the way, ", "As always: ", "Remember: "),
     (r"^(?=\w)", "- ", "PS: ", "NB: ", "(", "FYI "),
@@ -124,23 +122,26 @@ def from_card(card: dict[str, Any], chance: random.Random) -> Example:
         second = second["other"][other] if rel == "other" else second[other]
         newer = again if rel == "same" and other == lang else chance.choice(second)
     else:
-        old, new = chance.sample(range(len(card["values"][lang])), 2)
-        first, again = chance.sample(card["ways"][lang], 2)
-        before = card["values"][lang][old]
+        old, new, third = chance.sample(range(len(card["values"][lang])), 3)
+        begins = [text for text in card["switch"][lang] if "{v}" in text and rel in ("conflict", "same")]
+        first, again = chance.sample(card["ways"][lang] + begins, 2)
         name = {"conflict": chance.choice(("ways", "ways", "switch", "more")), "refines": "more"}.get(rel, rel)
         if name == "same":
             newer = again if other == lang else chance.choice(card["ways"][other])
+        elif name == "ways" and other == lang and chance.random() < SAME_WAY:
+            newer = first
         else:
             newer = chance.choice(card[name][other])
-        values = card["values"][other]
-        first = _filled(first, before, before)
-        newer = _filled(newer, values[old], values[new if rel == "conflict" else old])
+        before, values = card["values"][lang], card["values"][other]
+        first = _filled(first, before[chance.choice((new, third))], before[old])
+        changes = rel == "conflict"
+        newer = _filled(newer, values[old if changes else third], values[new if changes else old])
     return Example(first=first, second=newer, label=TASKS["pair"].index(rel), lang=lang)
 
 
 def said_again(text: str, chance: random.Random) -> str:
     """Return a text with changes that mean nothing: case, an article, a final stop, a polite word, a contraction, a typo."""
-    ways = [way for way in AGAIN if re.search(way[0], text)]
+    ways = [way for way in VARIED if re.search(way[0], text)]
     for pattern, *others in chance.sample(ways, min(len(ways), chance.choice((0, 1, 1, 2)))):
         text = re.sub(pattern, chance.choice(others), text, count=1)
     if (longer := re.findall(r"[a-z]{7,}", text)) and chance.random() < 0.15:

@@ -53,7 +53,9 @@ class Further:
         if task == "pair":
             weights = [DRAWN[TASKS["pair"][each.label]] for each in self.new[task]]
             batch = random.choices(self.new[task], weights, k=NEW[task])
-            batch += random.choices(known, self.trainer.drawn, k=count) + random.sample(self.trainer.joined, count // 3)
+            batch += random.choices(known, cum_weights=self.trainer.drawn, k=count) + random.sample(
+                self.trainer.joined, count // 3
+            )
         else:
             batch = random.sample(self.new[task], NEW[task]) + random.sample(known, count)
         texts = [(each.first, each.second) for each in batch]

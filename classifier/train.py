@@ -4,7 +4,7 @@ python -m classifier.train --held            hold out 15 % of the data, print ho
 python -m classifier.train --out FOLDER      train on everything and write classifier.onnx and classifier.bin
 
 `--collected` names the file that `encoder.collect` wrote: with it, the classifier also learns whether code, patches,
-reports and turns of conversations answer a question. Twenty minutes on a GPU, many hours on two CPU cores. The same seed
+reports and turns of conversations answer a question. Half an hour on a GPU, many hours on two CPU cores. The same seed
 gives the same model on the same machine.
 """
 
@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -39,14 +40,14 @@ from holdfast.policy.ranking.diversity import snippet
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
 # Sentences, pairs, among them those that follow from others, that are made up or of cards, and questions in one step.
-BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS = 96, 112, 12, 16, 24, 16
+BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS = 96, 224, 24, 32, 48, 24
 # How often pairs of each relation are drawn, for each one there is: what is said again in other words is easily taken
 # for a conflict, and there are fewer such pairs.
 DRAWN = {"conflict": 1.0, "same": 1.8, "refines": 1.2, "other": 1.0}
 COLLECTED = 0.4  # share of the questions that are about code, patches, reports and conversations
 NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
 SMOOTHING, AGREEMENT = 0.05, 1.5
-AGAIN, NUMBERED = 0.2, 0.3  # share of the made up pairs that say the same almost alike, and that differ in a number
+ALIKE, NUMBERED = 0.2, 0.3  # share of the made up pairs that say the same almost alike, and that differ in a number
 MODELS = 4
 TAUGHT = 0.375  # share of the epochs in which the average is taught
 Weights = dict[str, Tensor]
@@ -75,7 +76,7 @@ class Trainer:
             self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
-        self.drawn = [DRAWN[TASKS["pair"][each.label]] for each in self.train["pair"]]
+        self.drawn = [*accumulate(DRAWN[TASKS["pair"][each.label]] for each in self.train["pair"])]
         self.joined, self.cards = examples.joined(shown), examples.rows_of("cards-*")
         beside = defaultdict[str, list[str]](list)
         for row in shown:
@@ -91,19 +92,18 @@ class Trainer:
             for some in (same, once)
         ]
 
-    def scores(self, task: str, texts: Sequence[tuple[str, str]]) -> Tensor:
-        """Return the scores of a batch."""
+    def scores(self, task: str, texts: Sequence[tuple[str, str]], readings: int = 1) -> Tensor:
+        """Return the scores of a batch, read once or several times."""
         first, second = LONGEST[task]
-        rows = []
-        for one, other in texts:
-            left = [PADDING, *self._tokens(one)[:first], SEPARATOR]
-            right = [*self._tokens(other)[:second], SEPARATOR] if other else []
-            rows.append((left + right, [0] * len(left) + [1] * len(right)))
-        size = max(len(ids) for ids, _ in rows)
-        ids, segments, mask = (np.zeros((len(rows), size), dtype=np.int64) for _ in range(3))
-        for place, (row, parts) in enumerate(rows):
-            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = row, parts, 1
-        inputs = [torch.from_numpy(each).to(self.device) for each in (ids, segments, mask.astype(bool))]
+        left = [[PADDING, *self._tokens(one)[:first], SEPARATOR] for one, _ in texts]
+        right = [[*self._tokens(other)[:second], SEPARATOR] if other else [] for _, other in texts]
+        rows = [one + other for one, other in zip(left, right, strict=True)]
+        begins, ends = np.array(list(map(len, left)))[:, None], np.array(list(map(len, rows)))[:, None]
+        places = np.arange(ends.max())[None]
+        ids, mask = np.zeros((len(rows), places.size), dtype=np.int64), places < ends
+        ids[mask] = [token for row in rows for token in row]
+        parts = (ids, ((places >= begins) & mask).astype(np.int64), mask)
+        inputs = [torch.from_numpy(each).to(self.device).repeat(readings, 1) for each in parts]
         if self.teachers:
             with torch.no_grad():
                 said = [teacher(task, *inputs) for teacher in self.teachers]
@@ -129,7 +129,7 @@ class Trainer:
         )
         batch = made + random.sample(self.joined, JOINED)
         batch += [examples.from_card(random.choice(self.cards), random) for _ in range(CARDS)]
-        batch += random.choices(self.train["pair"], self.drawn, k=PAIRS - len(batch))
+        batch += random.choices(self.train["pair"], cum_weights=self.drawn, k=PAIRS - len(batch))
         texts = []
         for each in batch:
             both = (each.first, each.second)
@@ -166,7 +166,7 @@ class Trainer:
     def _loss(self, task: str, texts: Sequence[tuple[str, str]], labels: list[int]) -> Tensor:
         """Return the loss of texts read twice, each time with other parts dropped: both readings should agree."""
         wanted = torch.tensor(labels * 2, device=self.device)
-        scores = self.scores(task, [*texts, *texts])
+        scores = self.scores(task, texts, 2)
         if self.teachers:
             return F.kl_div(scores.log_softmax(-1), self.said, reduction="batchmean")
         one, other = scores.log_softmax(-1).chunk(2)
@@ -177,10 +177,10 @@ class Trainer:
     def _made_up(self) -> Example:
         """Return two that say the same, alike or but for a number, which conflict, or two of a team that share most, which rarely do."""
         conflict, same, other = (TASKS["pair"].index(name) for name in ("conflict", "same", "other"))
-        if (drawn := random.random()) < AGAIN:
+        if (drawn := random.random()) < ALIKE:
             text = random.choice(self.train["pair"]).first
             return Example(first=text, second=examples.said_again(text, random), label=same)
-        if drawn < AGAIN + NUMBERED:
+        if drawn < ALIKE + NUMBERED:
             each, number = random.choice(random.choice(self.numbered))
             changed = str(max(1, int(number) + random.choice([-3, -2, -1, 1, 2, 5, 10, int(number)])))
             if changed not in (number, *NUMBER.findall(each.second)):
@@ -244,7 +244,7 @@ class Trainer:
         counts = {
             "user": epochs * len(self.train["user"]) / BATCH,
             "agent": epochs * len(self.train["agent"]) / BATCH,
-            "pair": 1.5 * epochs * len(self.train["pair"]) / PAIRS,
+            "pair": 2.2 * epochs * len(self.train["pair"]) / PAIRS,
             "answers": self.options.questions * epochs * asked / GROUPS,
         }
         plan = [task for task, count in counts.items() for _ in range(int(count))]
@@ -370,8 +370,8 @@ def main() -> None:
     parser.add_argument("--held", action="store_true", help="hold out 15 % of the data and print how well it is told")
     parser.add_argument("--out", type=Path, help="write the model here")
     parser.add_argument("--epochs", type=float, default=4.5)
-    parser.add_argument("--rate", type=float, default=1.4e-4)
-    parser.add_argument("--questions", type=float, default=0.5, help="share of the questions in an epoch")
+    parser.add_argument("--rate", type=float, default=1.6e-4)
+    parser.add_argument("--questions", type=float, default=0.75, help="share of the questions in an epoch")
     parser.add_argument(
         "--known", type=float, default=0.3, help="share of each weight that is the classifier's that is there"
     )

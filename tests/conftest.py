@@ -60,11 +60,15 @@ class Time:
         self.now += days * 86_400
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    engines.folders.append(tmp_path)
+    return tmp_path
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    folder = getattr(item, "funcargs", {}).get("tmp_path")
-    if folder is not None:
-        engines.forget(folder)
+def pytest_runtest_teardown() -> None:
+    engines.forget()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -92,8 +96,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the paths of homes, none twice; `mktemp` would look at all earlier ones to find the next."""
-    folder = tmp_path_factory.mktemp("homes")
-    return (folder / str(number) for number in itertools.count())
+    return (tmp_path_factory.mktemp("homes") / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)

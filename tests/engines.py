@@ -8,7 +8,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +25,7 @@ ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "graph", "
     "tests.surfaces.test_cost"
 }
 
+folders: list[Path] = []  # of the test that runs
 _current = [DEFAULT]
 _started: list[Any] = []
 _opened: list[Database] = []
@@ -76,9 +77,11 @@ def kept_bytes(folder: Path) -> bytes:
     """Give every byte of the store that belongs to a folder: its files, or every row of every table."""
     if not is_postgres():
         return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    db = database(folder)
-    tables = db.query("select tablename from pg_tables where schemaname = current_schema()")
-    rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table[0]} as one")]
+    from holdfast.engine.postgres.database import Postgres
+
+    with closing(Postgres(prepared(str(folder)))) as db:
+        tables = db.query("select tablename from pg_tables where schemaname = current_schema()")
+        rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table[0]} as one")]
     assert rows
     return "\n".join(rows).encode()
 
@@ -140,12 +143,13 @@ def _execute(url: str, *statements: str) -> None:
             connection.execute(statement)
 
 
-def forget(folder: Path) -> None:
-    """Drop what is known of a folder that a test is done with: a later test may get a folder of the same name."""
-    for name in [name for name in _schemas if Path(name).is_relative_to(folder)]:
+def forget() -> None:
+    """Drop what is known of the folders that a test is done with: a later test may get a folder of the same name."""
+    for name in [name for name in _schemas if any(map(Path(name).is_relative_to, folders))]:
         own = urlsplit(_schemas.pop(name)).path.lstrip("/")
         if own.startswith("copy"):
             _execute(server(), f"drop database if exists {own} with (force)")
+    folders.clear()
 
 
 def server() -> str:

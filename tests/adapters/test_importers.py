@@ -123,8 +123,7 @@ def test_memories_of_claude_code_belong_where_their_transcripts_their_repository
     for place in (repository, repository / "sub"):
         taken(memory, "claude-code", new_file(place / "AGENTS.md", f"# Rule\n\nOf {place.name}.\n"))
     assert set(all_records(memory)) - set(known) == {"AGENTS.md › Rule", "sub/AGENTS.md › Rule"}
-    moved = shutil.copytree(repository, tmp_path / "elsewhere")
-    assert taken(memory, "claude-code", moved / "AGENTS.md").known == 1
+    assert taken(memory, "claude-code", shutil.copytree(repository, tmp_path / "elsewhere") / "AGENTS.md").known == 1
     # What stands beside the user's settings holds everywhere.
     taken(memory, "claude-code", new_file(tmp_path / ".claude" / "CLAUDE.md", "Be brief.\n"))
     assert [record.body for record in all_records(memory).values() if record.project == ""] == ["Be brief."]

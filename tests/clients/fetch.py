@@ -43,8 +43,7 @@ def program(client: str) -> list[str]:
     if found:
         return [str(found[0])]
     name = PACKAGES[client][0]
-    script = json.loads((folder / name / "package.json").read_text())["bin"][client]
-    return [str(node()), str(folder / name / script)]
+    return [str(node()), str(folder / name / json.loads((folder / name / "package.json").read_text())["bin"][client])]
 
 
 def node() -> Path:

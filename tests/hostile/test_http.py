@@ -129,8 +129,7 @@ class Wire:
     @property
     def most_memory(self) -> int:
         """The most kilobytes it ever had."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.findall(r"VmHWM:\s+(\d+)", status)[0])
+        return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[0])
 
     @property
     def seconds(self) -> float:

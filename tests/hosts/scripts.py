@@ -86,6 +86,7 @@ class Session(Script):
     ) -> dict[str, Any] | None:
         """Run a hook as clients do; return its answer with the text that the agent gets."""
         own = {name: value for name, value in self.environment.items() if not name.startswith("HOLDFAST_")}
+        own |= engines.setting(str(self.home))
         own |= {name: given.pop(name) for name in list(given) if name.startswith("HOLDFAST_")}
         reply = hooked(
             self.home, self.folder, event, client, environment={**os.environ, **own}, session_id=session, **given

@@ -173,8 +173,7 @@ def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple
     for step in sampled(sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}), 4):
         as_before(stage)
         assert stage.run(*command, program=killed_at(step, STEPS)).returncode == -signal.SIGKILL
-        done = answer(stage.run(*command, "--json"))
-        assert (step, done["status"], stage.holding()) == (step, "erased", set())
+        assert (step, answer(stage.run(*command, "--json"))["status"], stage.holding()) == (step, "erased", set())
     assert TOKEN not in stage.said_by_hooks()
 
 

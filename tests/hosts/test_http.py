@@ -59,8 +59,7 @@ def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> No
         async with served.client(mode) as client:
             await client.call_tool("remember", {"text": "The official client keeps this."})
             assert "recall" in [tool.name for tool in (await client.list_tools()).tools]
-            answer = await client.call_tool("recall", {"query": "official client"})
-            return client.protocol_version, text_of(answer)
+            return client.protocol_version, text_of(await client.call_tool("recall", {"query": "official client"}))
 
     version, answer = asyncio.run(session())
     assert version == ("2025-11-25" if mode == "legacy" else "2026-07-28")

@@ -377,6 +377,7 @@ def test_a_list_of_tools_is_given_without_importing_what_they_do(
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.embedded  # a server's driver needs asyncio
 def test_a_write_and_a_recall_by_words_load_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
     calls = (tool_call("remember", text="The staging database is reset."), tool_call("recall", query="staging"))
     done = ran([sys.executable, "-c", START, "mcp"], tmp_path, input=messages(*calls), env=environment)

@@ -36,8 +36,7 @@ def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, conte
     odd.write_text(content * times, errors="surrogateescape")
     before = odd.read_bytes()
     for _ in range(2):
-        done = ada.sync()
-        assert [(remark.where, why in remark.why) for remark in done.remarks] == [("odd.md", True)]
+        assert [(remark.where, why in remark.why) for remark in ada.sync().remarks] == [("odd.md", True)]
         assert odd.read_bytes() == before
     assert ada.records() == {}
 

@@ -185,8 +185,7 @@ def test_ordinary_triggers_are_kept(memory: Memory, trigger: str) -> None:
     assert places_of(keep(memory, f"Look at the plan of {trigger} first.", triggers=(trigger,)))
     many = tuple(f"src/file{number}.py" for number in range(MOST_SET + 1))
     refused(Invalid, write, memory, Draft(body="Always look here.", triggers=many), says="20 is the most")
-    event = _record(memory.clock, memory, "Look.", "scar", triggers=list(many))
-    assert "20 is the most" in problem_of(event)
+    assert "20 is the most" in problem_of(_record(memory.clock, memory, "Look.", "scar", triggers=list(many)))
 
 
 def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(

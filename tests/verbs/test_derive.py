@@ -62,8 +62,7 @@ globals().update(
 
 @each("name", sampled(EXPECTED, 4))
 def test_a_recorded_session_is_kept_once_however_often_it_is_derived(memory: Memory, name: str) -> None:
-    first = derive(memory, session(name))
-    assert len(first.observations) == len(EXPECTED[name])
+    assert len(derive(memory, session(name)).observations) == len(EXPECTED[name])
     before = list(memory.store.journal())
     assert derive(memory, session(name)) == Derived()
     assert list(memory.store.journal()) == before

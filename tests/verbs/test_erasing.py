@@ -105,6 +105,7 @@ def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_la
     assert unfinished(memory.store.folder) == {}
 
 
+@pytest.mark.embedded  # of a server's database, more than this is not reached
 def test_databases_beside_it_are_swept_or_named_and_what_is_no_store_is_left(memory: Memory, tmp_path: Path) -> None:
     record, folder = keep(memory, TEXT), tmp_path / "store"
     copy = open_store(SQLite(folder / "team.db"))

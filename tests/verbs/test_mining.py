@@ -29,8 +29,7 @@ def mine(memory: Memory, text: str, sessions: Iterable[str] = ("s1",)) -> Report
 
 
 def occurrences(memory: Memory) -> dict[str, int]:
-    rows = memory.store.db.query("select body, occurrences from patterns order by body")
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in memory.store.db.query("select body, occurrences from patterns order by body")}
 
 
 globals().update(scripts_in(__file__, said, mine, occurrences, close=lambda script, _: script.memory.close()))

@@ -130,8 +130,7 @@ def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog:
 
 def test_a_word_that_the_embedder_knows_is_not_misspelled(meaning: Memory) -> None:
     keep(meaning, "The trumpet is loud.")
-    everywhere = [(0, 2**62)]
-    assert respelled(meaning, "trumpte or trumped", everywhere, 1) == {"trumpte": "trumpet"}
+    assert respelled(meaning, "trumpte or trumped", [(0, 2**62)], 1) == {"trumpte": "trumpet"}
 
 
 class Counting:

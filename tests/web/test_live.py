@@ -76,8 +76,7 @@ def test_the_viewer_takes_another_port_if_its_own_is_taken_and_ends_quietly(view
     first = Viewer(viewer.home, viewer.folder, HOLDFAST_EMBEDDER="none", HOME=str(tmp_path))
     assert first.port != viewer.port
     first.process.terminate()
-    rest = first.process.stderr.read()
-    assert "Traceback" not in rest
+    assert "Traceback" not in first.process.stderr.read()
     first.close()
     taken = preloaded(["web", "--no-open", "--port", str(viewer.port)], viewer.folder, viewer.environment)
     assert (taken.returncode, "cannot be used" in taken.stderr) == (64, True)

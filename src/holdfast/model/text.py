@@ -1,7 +1,7 @@
 """Limits on stored text, and helpers that shorten and count it."""
 
-import math
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -56,8 +56,8 @@ def check_keepable(value: Any, depth: int = 0) -> None:
     elif isinstance(value, dict | list | tuple):
         for part in (*value, *value.values()) if isinstance(value, dict) else value:
             check_keepable(part, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise Invalid("A number is infinite or not a number.")
+    elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:  # whole numbers may be larger
+        raise Invalid("A number is infinite, too large or not a number.")
 
 
 def headline(text: str) -> str:

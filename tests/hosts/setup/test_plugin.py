@@ -66,8 +66,7 @@ def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> N
     surfaces = ["core/offer.json"] + (["gitmem/contract.json"] if path.name.startswith("gm-") else [])
     offers = [json.loads((ROOT / "src/holdfast/surfaces" / offer).read_text()) for offer in surfaces]
     tools = {tool["name"] for offer in offers for tool in offer["tools"]}
-    named = re.findall(r"`([a-z]+)`", found[2])
-    assert set(named) - {"start", "close", "holdfast"} <= tools
+    assert set(re.findall(r"`([a-z]+)`", found[2])) - {"start", "close", "holdfast"} <= tools
 
 
 def test_without_holdfast_a_hook_does_nothing_successfully(tmp_path: Path) -> None:
@@ -100,8 +99,7 @@ def test_opencodes_plugin_passes_texts_as_data_and_never_throws(tmp_path: Path) 
     calls = [json.loads(line) for line in heard.read_text().splitlines()]
     assert {tuple(words[1:]) for words, _ in calls} == {made.hook_words("opencode")}
     assert {words[0] for words, _ in calls} <= set(EVENTS)
-    told = [json.loads(given) for _, given in calls if given]
-    assert {one.get("cwd") for one in told} >= set(some)
+    assert {one.get("cwd") for one in [json.loads(given) for _, given in calls if given]} >= set(some)
     assert not [path for path in tmp_path.rglob("*") if "pwned" in path.name]
 
 

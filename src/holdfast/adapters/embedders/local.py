@@ -69,7 +69,7 @@ class LocalEmbedder:
 class LocalClassifier:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = "holdfast-classifier-8"  # changes with the weights: what was judged by another is judged again
+    name = "holdfast-classifier-9"  # changes with the weights: what was judged by another is judged again
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder

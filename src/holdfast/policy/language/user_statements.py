@@ -49,7 +49,8 @@ _CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
-_OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']})\W*$|(?:it|them)\b)", re.IGNORECASE)
+_CHOICE = lazy(rf"\b(?:{CUES['choice']})\b", re.IGNORECASE)
+_OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']}|{CUES['choice']})\W*$|(?:it|them)\b)", re.IGNORECASE)
 _VALUE = lazy(
     r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
@@ -157,8 +158,7 @@ def _said(
     for named, opening in _NAMED.items():
         if opening.match(sentence.text) and len(words(sentence.text)) > FEWEST_WORDS:
             return Said(kind=named, text=sentence.text, span=sentence.span)
-    part = _lasting(sentence, answer, reader)
-    if part is None:
+    if (part := _lasting(sentence, answer, reader)) is None:
         return None
     kind = max(KEPT, key=part.chances.__getitem__)
     objects = max(part.share("correction"), sentence.share("correction")) >= REFUSED
@@ -201,8 +201,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     tail = best.text[(last := max(_cuts(best.text), default=0)) :]
     judged = reader.prompt(tail, answer)[:1] if last else []
     objects = best.share("correction") >= REFUSED
-    asks = bool(judged) and judged[0].share(*REQUESTS) >= ASKS
-    if asks and (objects or not is_elliptic(tail)):
+    if judged and judged[0].share(*REQUESTS) >= ASKS and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[:last].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         is_as_sure = whole.share(*KEPT) > best.share(*KEPT) - SURE  # else it is a part of what is stated
@@ -219,7 +218,8 @@ def _cuts(text: str) -> list[int]:
 def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
-    known = [text for text in (*said, *shown) if not needs_subject(text)] or said
+    chosen = [old for name in _CHOICE.findall(correction) for old in said if name.lower() in old.lower()]
+    known = chosen or [text for text in (*said, *shown) if not needs_subject(text)] or said
     known_words = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
