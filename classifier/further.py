@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from classifier import examples, train
-from classifier.graph import export, stored_weights
+from classifier.graph import blended, export, stored_weights
 from classifier.labels import TASKS
 from classifier.train import DRAWN, ENCODER, SMOOTHING, Trainer
 
@@ -83,9 +83,7 @@ def main() -> None:
     before = trainer.net.arrays()
 
     def write() -> None:
-        changed = trainer.net.arrays().items()
-        kept = {name: before[name] + options.share * (values - before[name]) for name, values in changed}
-        export(kept, ENCODER, options.out)
+        export(blended(before, trainer.net.arrays(), options.share), ENCODER, options.out)
 
     trainer.trained(plan, options.rate, further.loss, write)
     write()

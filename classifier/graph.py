@@ -40,6 +40,11 @@ def encoder_weights(folder: Path) -> Arrays:
     return {name: values for name, values in found.items() if not name.startswith("heads")}
 
 
+def blended(weights: Arrays, others: Arrays, share: float) -> Arrays:
+    """Return weights with a share of other ones of the same names in each."""
+    return {name: values + share * (others[name] - values) for name, values in weights.items()}
+
+
 def export(weights: Mapping[str, np.ndarray], encoder: Path, into: Path) -> None:
     """Write `classifier.onnx` and `classifier.bin` beside the encoder's files; the word table stays in `weights.bin`."""
     table = next(

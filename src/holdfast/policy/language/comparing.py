@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import product
 
 from holdfast.model.patterns import patterns_of
-from holdfast.policy.language.overlap import words
+from holdfast.policy.language.overlap import in_order, words
 from holdfast.policy.language.reading import sentences
 from holdfast.policy.language.user_statements import needs_subject
 
@@ -17,14 +17,11 @@ ALIKE = 0.8  # of two spellings of one word
 
 
 def says_otherwise(first: str, second: str) -> bool:
-    """True if two texts that share most words differ in a number, a negation, or a word that stands in another's place."""
+    """True unless two texts have the same numbers, negations and words of weight in the same order, but for their spelling."""
     if _denials(first) != _denials(second) or other_numbers(first, second):
         return True
-    left, right = words(first), words(second)
-    return all(
-        any(not any(_is_spelling(word, near) for near in theirs - mine) for word in mine - theirs)
-        for mine, theirs in ((left, right), (right, left))
-    )
+    left, right = in_order(first), in_order(second)
+    return len(left) != len(right) or not all(map(_is_spelling, left, right))
 
 
 def _denials(text: str) -> int:
@@ -38,9 +35,8 @@ def other_numbers(first: str, second: str) -> int:
 
 
 def _is_spelling(word: str, other: str) -> bool:
-    if any(character.isdigit() for character in word + other):
-        return False
-    return min(len(word), len(other)) >= 4 and SequenceMatcher(None, word, other).ratio() >= ALIKE
+    is_name = any(map(str.isdigit, word + other)) or min(len(word), len(other)) < 4
+    return word == other or (not is_name and SequenceMatcher(None, word, other).ratio() >= ALIKE)
 
 
 def facing(first: str, second: str, most: int = 1) -> list[tuple[str, str]]:

@@ -16,7 +16,13 @@ _FUNCTION = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text that carry meaning."""
-    return frozenset(match[1] or match[0] for match in _WORD.finditer(text.lower())) - _FUNCTION
+    return frozenset(in_order(text))
+
+
+def in_order(text: str) -> list[str]:
+    """Return the words of a text that carry meaning, each once."""
+    found = dict.fromkeys(match[1] or match[0] for match in _WORD.finditer(text.lower()))
+    return [word for word in found if word not in _FUNCTION]
 
 
 def overlap(first: str, second: str) -> float:

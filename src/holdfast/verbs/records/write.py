@@ -160,8 +160,7 @@ def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 def refuse_secrets(value: Mapping[str, Any]) -> admission.SecretFound | None:
     """Return a refusal if any text in a value contains credentials, else None."""
-    names = secrets_in(value)
-    return admission.SecretFound(names=names) if names else None
+    return admission.SecretFound(names=names) if (names := secrets_in(value)) else None
 
 
 _TEXTS = ("title", "body", "fields", "tags", "anchors", "triggers", "extra")
@@ -192,8 +191,7 @@ def preview(memory: Memory, draft: Draft) -> Record:
 
 def novelty(memory: Memory, draft: Draft) -> float:
     """Return how new a draft is: 1 if nothing is like it, 0 if the same text is stored or was retired."""
-    new = preview(memory, draft)
-    known = [*similar(memory.store, new), *similar(memory.store, new, retired=True)]
+    known = [*similar(memory.store, new := preview(memory, draft)), *similar(memory.store, new, retired=True)]
     return 1.0 - max((share for _, share in known), default=0.0)
 
 
