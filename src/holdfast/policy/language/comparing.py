@@ -16,12 +16,13 @@ COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
 
 
-def says_otherwise(first: str, second: str) -> bool:
-    """True unless two texts have the same numbers, negations and words of weight in the same order, but for their spelling."""
+def says_otherwise(first: str, second: str, *, may_add: bool = False) -> bool:
+    """True unless numbers, negations and words of weight are the same in the same order, or one only adds words if it `may_add`."""
     if _denials(first) != _denials(second) or other_numbers(first, second):
         return True
     left, right = in_order(first), in_order(second)
-    return len(left) != len(right) or not all(map(_is_spelling, left, right))
+    adds = may_add and ({*left} < {*right} or {*left} > {*right})
+    return not adds and (len(left) != len(right) or not all(map(_is_spelling, left, right)))
 
 
 def _denials(text: str) -> int:

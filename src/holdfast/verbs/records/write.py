@@ -219,7 +219,7 @@ def _near(memory: Memory, record: Record, *, retired: bool = False) -> Iterator[
     """Yield similar records: the same in another kind or with other fields is the same, what says something else at most related."""
     for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
         same = is_comparable(record, other) and (record.title, record.body) == (other.title, other.body)
-        differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other))
+        differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other), may_add=retired)
         likeness = 1.0 if same else min(share, admission.RELATED) if differs else share
         yield admission.Similar(record=other, similarity=likeness)
 
@@ -227,8 +227,7 @@ def _near(memory: Memory, record: Record, *, retired: bool = False) -> Iterator[
 def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
-        hint = "`holdfast list --state pending` shows what is."
-        raise Conflict(f"“{record.title}” is {record.state}, not pending.", hint=hint)
+        raise Conflict(f"“{record.title}” is {record.state}.", hint="`holdfast list --state pending` shows what waits.")
     if lapsed(memory, record):
         days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
         raise Conflict(f"“{record.title}” waited longer than {days} days.", hint="Write it again.")
