@@ -106,8 +106,7 @@ def prepared(name: str) -> str:
     if URL:  # databases may not be made on any server
         return schema(name)
     if name not in _schemas:
-        template, own = _template(), f"copy{_digest(name)}"
-        _execute(server(), f"create database {own} template {template}")
+        _execute(server(), f"create database {(own := f'copy{_digest(name)}')} template {_template()}")
         _schemas[name] = _database_address(own)
     return _schemas[name]
 
