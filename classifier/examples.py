@@ -4,8 +4,8 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ VARIED = (
     (r"\b(?:because|since|as)\b", "since", "because"),
     (r"\b(\w{4,}[a-z])s\b(?=[.!]?$)", r"\1", r"\1s"),
 )
+PRESENT = 0.4  # share of the framed texts that hold now
 BLOCK = 8  # neighbouring lines are often contrast pairs: they are held out together
 
 
@@ -148,6 +149,14 @@ def said_again(text: str, chance: random.Random) -> str:
         word, place = chance.choice(longer), chance.randrange(2, 6)
         text = text.replace(word, word[:place] + word[place + 1 :], 1)
     return text.lower() if chance.random() < 0.15 else text
+
+
+def framed(pair: Example, frames: Mapping[str, dict[str, Any]], chance: random.Random) -> Example:
+    """Return a pair whose second text is told as what holds now, or as past or an idea: then it contradicts nothing."""
+    found, rel = frames.get(pair.lang) or frames["en"], TASKS["pair"][pair.label]
+    kind = "now" if rel in ("same", "refines") or chance.random() < PRESENT else "not"
+    second = chance.choice(found[kind]).replace("{x}", pair.second)
+    return replace(pair, second=second, label=pair.label if kind == "now" else TASKS["pair"].index("other"))
 
 
 def _filled(text: str, old: str, new: str) -> str:

@@ -19,14 +19,19 @@ class Layer(nn.Module):
         self.attended_norm, self.outer_norm = nn.LayerNorm(HIDDEN, eps=1e-12), nn.LayerNorm(HIDDEN, eps=1e-12)
         self.drop = nn.Dropout(0.1)
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return the vectors after this layer."""
-        batch, tokens, _ = hidden.shape
-        parts = self.attention(hidden).view(batch, tokens, 3, HEADS, HIDDEN // HEADS).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(*parts, attn_mask=mask[:, None, None, :])
-        seen = self.attended(seen.transpose(1, 2).reshape(batch, tokens, HIDDEN))
+    def forward(self, hidden: Tensor, mask: Tensor, there: Tensor) -> Tensor:
+        """Return the vectors of the tokens that are there after this layer; only attention looks at padded rows."""
+        parts = _padded(self.attention(hidden), mask, there).unflatten(2, (3, HEADS, HIDDEN // HEADS))
+        seen = F.scaled_dot_product_attention(*parts.permute(2, 0, 3, 1, 4), attn_mask=mask[:, None, None, :])
+        seen = self.attended(seen.transpose(1, 2).reshape(-1, HIDDEN)[there])
         hidden = self.attended_norm(hidden + self.drop(seen))
         return self.outer_norm(hidden + self.drop(self.outer(F.gelu(self.inner(hidden)))))
+
+
+def _padded(vectors: Tensor, mask: Tensor, there: Tensor) -> Tensor:
+    """Return the vectors of the tokens that are there as rows of equal length, zero elsewhere."""
+    rows = vectors.new_zeros(mask.numel(), vectors.shape[-1]).index_copy(0, there, vectors)
+    return rows.view(*mask.shape, -1)
 
 
 class Network(nn.Module):
@@ -54,11 +59,13 @@ class Network(nn.Module):
         number = list(TASKS).index(task)
         words = self.words(ids)
         words = torch.cat([self.tasks[number].expand(len(ids), 1, -1), words[:, 1:]], dim=1)
-        hidden = self.words_norm(words + self.places[: ids.shape[1]] + self.segment_vectors[segments])
+        words = words + self.places[: ids.shape[1]] + self.segment_vectors[segments]
+        there = mask.flatten().nonzero()[:, 0]
+        hidden = self.words_norm(words.flatten(0, 1)[there])
         for layer in self.layers:
-            hidden = layer(hidden, mask)
-        weight = mask[..., None].float()
-        both = torch.cat([hidden[:, 0], (hidden * weight).sum(1) / weight.sum(1)], dim=-1)
+            hidden = layer(hidden, mask, there)
+        rows = _padded(hidden, mask, there)
+        both = torch.cat([rows[:, 0], rows.sum(1) / mask.sum(1, keepdim=True)], dim=-1)
         scores: Tensor = self.head[task](self.drop(both).float())
         return scores
 

@@ -40,14 +40,16 @@ from holdfast.policy.ranking.diversity import snippet
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
 # Sentences, pairs, among them those that follow from others, that are made up or of cards, and questions in one step.
-BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS = 96, 224, 24, 32, 48, 24
+BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS = 96, 224, 24, 40, 48, 24
 # How often pairs of each relation are drawn, for each one there is: what is said again in other words is easily taken
 # for a conflict, and there are fewer such pairs.
 DRAWN = {"conflict": 1.0, "same": 1.8, "refines": 1.2, "other": 1.0}
 COLLECTED = 0.4  # share of the questions that are about code, patches, reports and conversations
 NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
 SMOOTHING, AGREEMENT = 0.05, 1.5
-ALIKE, NUMBERED = 0.2, 0.3  # share of the made up pairs that say the same almost alike, and that differ in a number
+# Share of the made up pairs that say the same almost alike, that differ in a number, and that are told as past, as an
+# idea, or as what holds now.
+ALIKE, NUMBERED, FRAMED = 0.2, 0.3, 0.25
 MODELS = 4
 TAUGHT = 0.13  # share of the epochs in which the average is taught
 Weights = dict[str, Tensor]
@@ -78,6 +80,7 @@ class Trainer:
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
         self.drawn = [*accumulate(DRAWN[TASKS["pair"][each.label]] for each in self.train["pair"])]
         self.joined, self.cards = examples.joined(shown), examples.rows_of("cards-*")
+        self.frames = {row["lang"]: row for row in examples.rows_of("frames-*")}
         beside = defaultdict[str, list[str]](list)
         for row in shown:
             beside[row["older"]].append(row["newer"])
@@ -175,9 +178,11 @@ class Trainer:
         return F.cross_entropy(scores, wanted, label_smoothing=SMOOTHING) + AGREEMENT * apart / 2
 
     def _made_up(self) -> Example:
-        """Return two that say the same, alike or but for a number, which conflict, or two of a team that share most, which rarely do."""
+        """Return two that say the same, alike or but for a number, one that is told as past, or two of a team that share most."""
         conflict, same, other = (TASKS["pair"].index(name) for name in ("conflict", "same", "other"))
-        if (drawn := random.random()) < ALIKE:
+        if (drawn := random.random()) > 1 - FRAMED:
+            return examples.framed(random.choices(self.train["pair"], cum_weights=self.drawn)[0], self.frames, random)
+        if drawn < ALIKE:
             text = random.choice(self.train["pair"]).first
             return Example(first=text, second=examples.said_again(text, random), label=same)
         if drawn < ALIKE + NUMBERED:
