@@ -1,8 +1,7 @@
 """Install Holdfast in every documented way, each in a clean environment, and use it: `python3 dev.py install [WAYS]`.
 
-pip, pipx and `uv tool install`, each from a checkout and from the built wheel (pip from a checkout by the script of the GitHub
-Action), and uv from git as well. Prints how long each took and its size; exits with 1 if a way fails. uv's and pip's caches are
-used, so only the first run fetches much.
+pip, pipx and `uv tool install`, from a checkout (pip by the script of the GitHub Action) and the wheel, and uv from git.
+Prints seconds, size, and size with what its first use compiles; exits with 1 if a way fails. Caches of uv and pip are used.
 """
 
 import os
@@ -28,9 +27,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="holdfast-install-") as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)
         run([UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], folder)
-        (wheel,) = folder.glob("*.whl")
-        sources = {"wheel": str(wheel), "checkout": str(ROOT), "git": f"git+file://{ROOT}"}
-        tried = {f"{way}-{source}": (way, sources[source]) for way, source in TRIED}
+        sources = {"wheel": str(*folder.glob("*.whl")), "checkout": str(ROOT), "git": f"git+file://{ROOT}"}
+        tried = {f"{way}-{source}": (way, sources[source]) for source, ways in TRIED.items() for way in ways}
         worked = [pool.submit(_try, *tried[name], folder / name) for name in sys.argv[1:] or tried]
         results = [each.result() for each in worked]
     return 0 if all(results) else 1
@@ -42,15 +40,18 @@ def _try(way: str, what: str, place: Path) -> bool:
     began = time.monotonic()
     try:
         command = WAYS[way](place, what)
-        seconds = time.monotonic() - began
+        seconds, size = time.monotonic() - began, _size(place)
         use(command, place)
     except (subprocess.CalledProcessError, AssertionError) as problem:
         print(f"{place.name:15} FAILED: {problem}\n{getattr(problem, 'stderr', '') or ''}", flush=True)
         return False
-    size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file() and not file.is_symlink())
-    print(f"{place.name:15} {seconds:6.1f} s {size / 2**20:6.0f} MiB", flush=True)
+    print(f"{place.name:15} {seconds:6.1f} s {size:6.1f} MiB, used {_size(place):6.1f}", flush=True)
     shutil.rmtree(place)
     return True
+
+
+def _size(place: Path) -> float:
+    return sum(file.stat().st_size for file in place.rglob("*") if file.is_file() and not file.is_symlink()) / 2**20
 
 
 def use(command: Path, place: Path) -> None:
@@ -103,8 +104,7 @@ def uv(place: Path, what: str) -> Path:
 
 
 WAYS: dict[str, Callable[[Path, str], Path]] = {"action": action, "pip": pip, "pipx": pipx, "uv": uv}
-TRIED = [(way, "checkout") for way in ("pipx", "action", "uv")] + [(way, "wheel") for way in ("pipx", "pip", "uv")]
-TRIED += [("uv", "git")]
+TRIED = {"checkout": ("pipx", "action", "uv"), "wheel": ("pipx", "pip", "uv"), "git": ("uv",)}
 CACHES = {
     "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv"),
     "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip"),
