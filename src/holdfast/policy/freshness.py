@@ -20,7 +20,7 @@ _WORDS = frozenset(
 )
 SHORTEST = 3
 # Kinds that report what happened, not how things are.
-PAST = frozenset("observation summary progress retrospective review thread inception elicitation preference".split())
+PAST = frozenset("observation summary progress retrospective review thread inception elicitation".split())
 # Other sources only name related files and claim nothing about their content.
 CLAIMED = frozenset({"explicit", "correction"})
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec|examples?|docs?)/|(?:^|/)test_|[._](?:test|spec)\.\w+::")

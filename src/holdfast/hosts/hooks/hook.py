@@ -68,6 +68,8 @@ def main(arguments: list[str]) -> None:
         payload = _stdin()
         activity = _within_limit(event, client, payload)
         home = home or home_of(activity["cwd"], preset)
+        if "--home" not in options:  # a plugin's hooks: nothing made a store for them
+            os.makedirs(home, mode=0o700, exist_ok=True)
         if preset:
             activity["settings"] = {"preset": preset}
         if answer := _act(home, activity, payload):

@@ -24,7 +24,7 @@ _LASTING = ("decision", "learning", "finding", "pattern", "preference", "explici
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
 _BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left out
 # Chances from which a sentence names something left to do, reports something done, asks for something, or replaces an earlier one.
-LEFT, DONE, ASKED, OUTDATED = 0.5, 0.55, 0.4, 0.85
+LEFT, DONE, ASKED, OUTDATED = 0.5, 0.55, 0.4, 0.8
 
 
 def summary(

@@ -240,7 +240,9 @@ class Turn:
         """The prompt with blanks for what it states for good, if it asks for something besides, or only states that."""
         judged = self.reader.prompt(self.prompt, self.previous)
         asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
-        only_states = not self.steps and all(one.lasts and (self.done or one.label == "rule") for one in judged)
+        only_states = not self.steps and all(
+            one.label == "chat" or (one.lasts and (self.done or one.label == "rule")) for one in judged
+        )
         return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or only_states else self.prompt
 
     @property

@@ -118,11 +118,11 @@ class SentenceReader:
 
 
 def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, int]]:
-    """Yield sentences with their spans, without bullets; for `clauses` a semicolon ends one, a single word does not."""
+    """Yield sentences with their spans, without bullets; for `clauses` a single word belongs to what follows."""
     begin = 0
     for end, after in (*sentence_ends(text), (len(text), len(text))):
-        if not clauses and text[end - 1 : end] in (";", "；") and after < len(text):
-            continue
+        if text[end - 1 : end] in (";", "；") and after < len(text):
+            continue  # what follows gives the reason, or what replaces it
         bullet = BULLET.match(text, begin, end)
         start = bullet.end() if bullet else begin
         whole = " ".join(text[start:end].split()).removesuffix("**")

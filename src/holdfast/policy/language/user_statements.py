@@ -12,7 +12,7 @@ from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Sentence, SentenceReader
-from holdfast.policy.secrets.find import find_secrets
+from holdfast.policy.secrets.find import MASKED, find_secrets
 
 Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
@@ -20,7 +20,7 @@ Objection = Literal["", "doubt", "no"]
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 REQUESTS = ("task", "question", "chat")
 NEAR, NEAR_BEFORE = 3, 8  # sentences of a prompt that answer what was said before, and statements of earlier prompts
-DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED = 0.6, 0.6, 0.1, 0.65, 0.1, 0.25, 0.5, 0.1
+DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED, CERTAIN = 0.6, 0.6, 0.1, 0.65, 0.1, 0.25, 0.5, 0.1, 0.9
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -74,18 +74,26 @@ class Said:
 
 
 def stated(
-    prompt: str, answer: str, reader: SentenceReader, *, certain: str | None = None, shown: Sequence[str] = ()
+    prompt: str,
+    answer: str,
+    reader: SentenceReader,
+    *,
+    certain: str | None = None,
+    shown: Sequence[str] = (),
+    last: str = "",
 ) -> list[Said]:
     """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
-    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed.
+    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. `last` is what the
+    session stated last: a bare value may correct that again.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
     certain, result, before = own.certain if certain is None else certain, dict[str, Said](), None
     for sentence in reader.prompt(own.text, answer):
-        said, before = _said(sentence, before, answer, reader, shown), sentence
+        said, before = _said(sentence, before, answer, reader, shown, last), sentence
         # What lacks a part is partly a quotation.
-        if said and own.text[slice(*said.span)] == prompt[slice(*said.span)] and not find_secrets(said.text):
+        is_whole = said and own.text[slice(*said.span)] == prompt[slice(*said.span)]
+        if said and is_whole and not (MASKED in said.text or find_secrets(said.text)):
             doubtful = not certain[slice(*said.span)].strip()
             result[said.text.lower()] = replace(said, doubtful=doubtful)
     return list(result.values())
@@ -98,7 +106,8 @@ def objection(prompt: str, answer: str, reader: SentenceReader, before: str = ""
     """
     first = reader.prompt(own_part(prompt[:LONGEST_PROMPT]).text, answer)[:NEAR]
     corrections = [sentence for sentence in first if sentence.share("correction") >= REFUSED]
-    if first and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED:
+    denies = bool(_DENIES.match(prompt))
+    if first and denies and first[0].share(*KEPT, "report") >= REFUSED:
         corrections = corrections or first[:1]
     if corrections:
 
@@ -107,7 +116,11 @@ def objection(prompt: str, answer: str, reader: SentenceReader, before: str = ""
             return max((reader.relation(old, new.text).get("conflict", 0.0) for old, new in pairs), default=0.0)
 
         own = opposed([one.text for one in reader.prompt(before) if one.lasts][-NEAR_BEFORE:])
-        return "" if own >= CONFLICTS and own > opposed(one.text for one in reader.message(answer)) else "no"
+        answers = opposed(one.text for one in reader.message(answer))
+        about = {word for one in corrections for word in words(one.text)} & words(answer)
+        sure = denies or about or max(one.share("correction") for one in corrections) >= CERTAIN
+        is_news = not sure and answers < OPPOSED
+        return "" if is_news or (own >= CONFLICTS and own > answers) else "no"
     doubts = (sentence for sentence in first if sentence.share("guess", "question", "correction") >= DOUBTED)
     return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
 
@@ -146,7 +159,7 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
 
 
 def _said(
-    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str]
+    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str], last: str
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return Said(kind="fact", text=before.text, span=before.span) if before else None
@@ -166,13 +179,16 @@ def _said(
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
     leans = corrects or is_elliptic(part.text)
-    about = _corrected(part.text, answer, reader, shown, or_noise=corrects) if leans else ""
+    about = _corrected(part.text, answer, reader, shown, last, or_noise=corrects) if leans else ""
     denial = _LEADING_NO.match(part.text)
     said = _POLITE.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
     bare = _AGAIN.sub("", said)
     is_bare = _AGAIN.match(part.text) or not is_elliptic(bare)
     text = resolved(bare if is_bare else part.text, about)
+    if about and not text and kind == "decision":
+        text = f"“{about.strip(_EDGE)}” → {sentence.text}"  # an agreement is worth what it agrees to
     nameless = needs_subject(text) or _is_value(text) or len(words(bare)) < FEWEST_WORDS - (kind == "rule")
+    nameless = nameless or (kind == "correction" and is_elliptic(bare))
     if not text or text.endswith((":", "：")) or (not about and nameless):
         return None  # no one could tell later what it is about
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
@@ -215,19 +231,24 @@ def _cuts(text: str) -> list[int]:
     return [match.end() for match in _CLAUSE.finditer(text) if match[0][0] != "." or match.end() in ends]
 
 
-def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
+def _corrected(
+    correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], last: str, *, or_noise: bool
+) -> str:
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
+    said = [last, *said] if last and is_elliptic(correction) else said
     chosen = [old for name in _CHOICE.findall(correction) for old in said if name.lower() in old.lower()]
     known = chosen or [text for text in (*said, *shown) if not needs_subject(text)] or said
     known_words = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
         shared = known_words & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
-        is_meant = shared or old not in shown  # a memory was shown earlier, and perhaps for something else
+        is_meant = (
+            shared or old not in shown or old in said
+        )  # a memory was shown earlier, and perhaps for something else
         return reader.relation(old, correction).get("conflict", 0.0) + NAMED * len(shared) if is_meant else 0.0
 
-    best = max(known, key=worth, default="")
+    best = max(reversed(known), key=worth, default="")  # a proposal comes last
     leans = is_elliptic(correction, best) and not _is_value(correction) and (best in said or worth(best) >= NAMED)
     return best if best and (leans or worth(best) >= OPPOSED) else ""
 

@@ -29,13 +29,13 @@ WEIGHTS: Mapping[Basis, Weights] = {
 }
 # The same for whether any of the leading candidates answers; where they are read, the first one's chance says it.
 ANSWERED: Mapping[Search, Weights] = {"hybrid": (-3.99, 7.33, 0.0, -1.7, 0.0, 0.0), "words": WEIGHTS["words"]}
-READ = (0.75, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
+READ = (1.15, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.16, "exploratory": 0.08},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
     "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
 }
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (0.6, 0.97), "read": (0.6, 0.975)}
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (0.6, 0.97), "read": (0.64, 0.977)}
 LONG = 3.7  # how much higher the odds must be that a long text answers, divided by the root of the question's words
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole

@@ -25,6 +25,7 @@ MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of 
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importing typing is too slow here
 ASSIGNED, COMMAND, COLUMN = "password or key", "password of a command", "password in a table"
 ENCODED = "encoded credential"
+MASKED = "[redacted "  # begins what stands in place of one
 
 _ESCAPES = ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F")
 _SIGNS = "_-$./:{="
@@ -60,7 +61,7 @@ def mask_secrets(text: str) -> str:
     """Return the text with each credential replaced by its kind."""
     parts, last = [], 0
     for secret in find_secrets(text):
-        parts += [text[last : secret.start], f"[redacted {secret.name}]"]
+        parts += [text[last : secret.start], f"{MASKED}{secret.name}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
 
@@ -102,7 +103,7 @@ def _masked(value: Any) -> Any:
                 name = _masked(key)
                 while name in clean:  # two names may differ only in their secrets
                     name += "'"
-                clean[name] = f"[redacted {ASSIGNED}]" if key in hidden else _masked(item)
+                clean[name] = f"{MASKED}{ASSIGNED}]" if key in hidden else _masked(item)
             return clean
         case list() | tuple():
             return [_masked(item) for item in value]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from holdfast.engine.raw import counters
 from holdfast.engine.search.lexical import similar
-from holdfast.engine.views import usage
+from holdfast.engine.views import records, usage
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import read_regular
@@ -168,7 +168,7 @@ INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
 # Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
-CONFLICT, CORRECTED = 0.8, 0.4
+CONFLICT, CORRECTED = 0.7, 0.4
 SAME = 0.7  # chance, in either order, from which a statement only repeats a memory; that gets a receipt
 RESTATED = "restated"  # outcome of such a receipt, a `used` event; it counts as no use
 UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"
@@ -185,10 +185,17 @@ class Known:
     session: str
 
     @cached_property
+    def made(self) -> list[Record]:
+        """Active records that were made in the session, in order."""
+        made = (entry.record for entry in records.of_session(self.memory.store, self.session))
+        return [record for record in made if record.state == "active"]
+
+    @cached_property
     def shown(self) -> list[Record]:
-        """Active records that were returned to the session or injected into it, in order."""
+        """Active records that were returned to the session, injected into it or made in it, in order."""
         shown = self.memory.known(impression.id for impression in usage.shown(self.memory.store, self.session))
-        return [record for record in shown.values() if record.state == "active"]
+        known = {record.id: record for record in (*shown.values(), *self.made)}
+        return [record for record in known.values() if record.state == "active"]
 
     @cached_property
     def instructions(self) -> list[str]:
@@ -213,7 +220,9 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
     shown, kept = [claim_of(record) for record in known.shown], list[Record | None]()
-    statements = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)[:MOST_STATEMENTS]
+    last = "".join(map(claim_of, known.made[-1:]))
+    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, last=last)
+    statements = found[:MOST_STATEMENTS]
     signals = marked(turn.prompt)[:MOST_STATEMENTS]
     for signal in signals:
         doubtful = not turn.certain[slice(*signal.span)].strip()
@@ -364,8 +373,8 @@ def derived_event(
     about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
     actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
     event = write.draft_event(memory, draft, pending=pending, about=about, by=actor)
-    # Without the checkout's current commit: it may have moved on since the activity.
-    return replace(event, data={name: value for name, value in event.data.items() if name != "origin"})
+    # The branch of that moment; the checkout, and its commit, may have moved on since.
+    return replace(event, data={**event.data, "origin": {"branch": first.branch} if first.branch else {}})
 
 
 # The optional observer model: asked about finished turns once per run of the worker, within its daily token budget.

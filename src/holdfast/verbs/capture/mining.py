@@ -11,7 +11,7 @@ from holdfast.model.ids import days_before, days_between, fixed_id
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
-from holdfast.policy.secrets.find import drop_private, masked
+from holdfast.policy.secrets.find import MASKED, drop_private, masked
 from holdfast.verbs.memory import Memory, Report, find
 from holdfast.verbs.records import write
 from holdfast.verbs.records.hot import promote
@@ -23,7 +23,6 @@ MARGIN = 20_000  # characters before that, masked together: half a secret would 
 READ = 1_000_000  # characters read from the end of a longer log: masking them takes half a second
 MOST_OUTPUTS = 10_000
 MOST_OFFERED = 1_000
-_MASKED = "[redacted "
 _EARLIEST, _YEARS = 978_307_200, 20 * 365 * 86_400  # from 2001 on: before any real record
 _KINDS = {"decision": "decision", "command": "reference", "api_endpoint": "reference"}
 _KINDS |= dict.fromkeys(("explanation", "insight"), "learning")
@@ -133,7 +132,7 @@ def _patterns(memory: Memory, output: Output) -> list[Pattern]:
     """
     patterns = []
     for finding in mine(output.body):
-        if _MASKED in finding.text or not (key := pattern_key(finding)):
+        if MASKED in finding.text or not (key := pattern_key(finding)):
             continue
         name = f"mined\n{memory.project}\n{key}"
         drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)

@@ -11,6 +11,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import newest_of_kind
 
 LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE, MOST_BESIDE = 60, 5, 3, 5, 2
+WORKED = ("files_modified", "completed", "next_steps", "notes")  # parts of a summary that only work fills
 PASSING, SAME = 200, 0.7  # characters of an answer given in passing; share of a sentence that a memory repeats
 
 
@@ -44,12 +45,14 @@ def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> lis
         at, own, origin = str(summary.extra.get("at") or summary.created_at), summary.extra, summary.origin
         branch, worktree = (str(own.get(name) or getattr(origin, name)) for name in ("branch", "worktree"))
         work = LeftOff(session=session, summary=summary, branch=branch, worktree=worktree, at=at)
-        found += [work] if not until or at < until else []
+        # What was only stated is a memory of its own.
+        is_told = any(map(summary.fields.get, ("request", *WORKED))) or summary.by.kind != "rule"
+        found += [work] if is_told and (not until or at < until) else []
     found.sort(key=lambda work: work.at, reverse=True)
     for work in found:
         # It is work if something was changed, run, planned or left open, or the agent closed the session itself.
         summary = work.summary
-        filled = any(map(summary.fields.get, ("files_modified", "completed", "next_steps", "notes", "constraints")))
+        filled = any(map(summary.fields.get, (*WORKED, "constraints")))
         if works or filled or summary.by.kind != "rule" or summary.extra.get("interrupted") is True:
             works.append(replace(work, since=tuple(passing[:MOST_SINCE])))
             passing = []

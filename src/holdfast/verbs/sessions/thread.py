@@ -75,10 +75,10 @@ def open_thread(
 
 
 def open_threads(memory: Memory, *, archived: bool = False) -> list[Thread]:
-    """Return the open threads of this project, liveliest first, of equal ones the latest; archived ones only on request."""
+    """Return the open threads of this project, liveliest first, about equal ones as they were opened; archived only on request."""
     threads = _alive(memory, [entry.record for entry in _threads(memory)])
     shown = [thread for thread in threads if archived or thread.stage != "archived"]
-    return sorted(shown, key=lambda thread: (thread.vitality, thread.touched_at, thread.record.id), reverse=True)
+    return sorted(shown, key=lambda thread: (-round(thread.vitality, 2), thread.record.id))
 
 
 def numbered_threads(memory: Memory) -> dict[int, Thread]:
