@@ -21,7 +21,7 @@ KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "dec
 REQUESTS = ("task", "question", "chat")
 NEAR, NEAR_BEFORE = 3, 8  # sentences of a prompt that answer what was said before, and statements of earlier prompts
 DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED, CERTAIN = 0.6, 0.6, 0.1, 0.65, 0.1, 0.25, 0.5, 0.1, 0.9
-VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
+VERY_SHORT, SHORT = 8, 10  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
 _REMEMBER = lazy(
@@ -80,17 +80,17 @@ def stated(
     *,
     certain: str | None = None,
     shown: Sequence[str] = (),
-    last: str = "",
+    made: Sequence[str] = (),
 ) -> list[Said]:
     """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
-    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. `last` is what the
-    session stated last: a bare value may correct that again.
+    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. `made` is what the
+    user stated in the session, latest first: a bare value may correct that again.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
     certain, result, before = own.certain if certain is None else certain, dict[str, Said](), None
     for sentence in reader.prompt(own.text, answer):
-        said, before = _said(sentence, before, answer, reader, shown, last), sentence
+        said, before = _said(sentence, before, answer, reader, shown, made), sentence
         # What lacks a part is partly a quotation.
         is_whole = said and own.text[slice(*said.span)] == prompt[slice(*said.span)]
         if said and is_whole and not (MASKED in said.text or find_secrets(said.text)):
@@ -159,7 +159,12 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
 
 
 def _said(
-    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str], last: str
+    sentence: Sentence,
+    before: Sentence | None,
+    answer: str,
+    reader: SentenceReader,
+    shown: Sequence[str],
+    made: Sequence[str],
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return Said(kind="fact", text=before.text, span=before.span) if before else None
@@ -179,7 +184,13 @@ def _said(
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
     leans = corrects or is_elliptic(part.text)
-    about = _corrected(part.text, answer, reader, shown, last, or_noise=corrects) if leans else ""
+    old = shown if kind != "decision" else ()  # what is agreed to was just said
+    about = _corrected(part.text, answer, reader, old, or_noise=corrects) if leans else ""
+    if leans and is_elliptic(part.text):  # the fuller sentence about this value, if the user stated one
+        values = set(_VALUE.findall(about))
+        fuller = (one for one in made if (known := set(_VALUE.findall(one))) and (known & values or not values))
+        opposed = (one for one in fuller if reader.relation(one, part.text).get("conflict", 0.0) >= OPPOSED)
+        about = next(opposed, about)
     denial = _LEADING_NO.match(part.text)
     said = _POLITE.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
     bare = _AGAIN.sub("", said)
@@ -231,21 +242,16 @@ def _cuts(text: str) -> list[int]:
     return [match.end() for match in _CLAUSE.finditer(text) if match[0][0] != "." or match.end() in ends]
 
 
-def _corrected(
-    correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], last: str, *, or_noise: bool
-) -> str:
+def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
-    said = [last, *said] if last and is_elliptic(correction) else said
     chosen = [old for name in _CHOICE.findall(correction) for old in said if name.lower() in old.lower()]
-    known = chosen or [text for text in (*said, *shown) if not needs_subject(text)] or said
+    known = chosen or [text for text in (*shown, *said) if not needs_subject(text)] or said
     known_words = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
         shared = known_words & {*words(old), *_VALUE.findall(old)} if old in shown else words(old) & words(correction)
-        is_meant = (
-            shared or old not in shown or old in said
-        )  # a memory was shown earlier, and perhaps for something else
+        is_meant = shared or old not in shown  # a memory was shown earlier, and perhaps for something else
         return reader.relation(old, correction).get("conflict", 0.0) + NAMED * len(shared) if is_meant else 0.0
 
     best = max(reversed(known), key=worth, default="")  # a proposal comes last

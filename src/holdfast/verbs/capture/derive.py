@@ -167,8 +167,8 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
-# Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
-CONFLICT, CORRECTED = 0.7, 0.4
+# Chance of a conflict from which a statement supersedes a memory: with no word in common, with one, and as a correction.
+CERTAIN, CONFLICT, CORRECTED = 0.8, 0.7, 0.4
 SAME = 0.7  # chance, in either order, from which a statement only repeats a memory; that gets a receipt
 RESTATED = "restated"  # outcome of such a receipt, a `used` event; it counts as no use
 UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"
@@ -186,9 +186,9 @@ class Known:
 
     @cached_property
     def made(self) -> list[Record]:
-        """Active records that were made in the session, in order."""
+        """Active records of what the user stated in the session, in order."""
         made = (entry.record for entry in records.of_session(self.memory.store, self.session))
-        return [record for record in made if record.state == "active"]
+        return [record for record in made if record.state == "active" and record.by.kind == "user"]
 
     @cached_property
     def shown(self) -> list[Record]:
@@ -219,9 +219,11 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
     """Store what the user states in a prompt; a correction in it supersedes those it objects to (`replaced`)."""
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    shown, kept = [claim_of(record) for record in known.shown], list[Record | None]()
-    last = "".join(map(claim_of, known.made[-1:]))
-    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, last=last)
+    # What came of this turn, if it was read before, is not what it speaks of.
+    earlier = [one for one in known.shown if one.created_at <= turn.began and one.extra.get("trail") != turn.id]
+    shown, kept = [claim_of(record) for record in earlier], list[Record | None]()
+    made = [claim_of(record) for record in reversed(earlier) if record in known.made]
+    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, made=made)
     statements = found[:MOST_STATEMENTS]
     signals = marked(turn.prompt)[:MOST_STATEMENTS]
     for signal in signals:
@@ -295,7 +297,8 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
     found = list[Record]()
     for record in (record for record in candidates.values() if is_comparable(new, record)):
         claim = claim_of(record)
-        bar = CORRECTED if statement.corrects and own & words(claim) else CONFLICT
+        shared = own & words(claim)
+        bar = CERTAIN if not shared else CORRECTED if statement.corrects else CONFLICT
         is_named = statement.corrects and statement.about and statement.about in claim
         if is_named or against(memory, record, claim, statement.text).conflict >= bar:
             found.append(record)
