@@ -50,6 +50,16 @@ def test_what_is_about_the_same_thing_answers_only_as_it_reads() -> None:
     assert yes[2] == pytest.approx(whole[2])  # not read: as the worst that was
 
 
+def test_who_has_a_rare_name_is_at_least_fair_and_who_has_another_code_at_most_weak() -> None:
+    assert [chance > 0.6 for chance in chances(replace(of([0.3, 0.28, 0.1], full=2), is_name=True))] == [
+        True,
+        True,
+        False,
+    ]
+    assert max(chances(replace(of([0.3] * 4, full=4), is_name=True))) < 0.6  # not rare
+    assert likely(0.9, 0.2, full=1)[0] > 0.6 > chances(replace(of([0.9, 0.2], full=1), lacking=[0]))[0]
+
+
 def test_a_record_is_no_answer_only_because_its_session_has_one() -> None:
     """The session lifts every record of it almost half as high as the best."""
     assert passing(ASKED, of([0.90, 0.09, 0.07]), [1.59, 0.72, 0.63]) == [0]

@@ -7,7 +7,7 @@ from holdfast.policy.activity.observer_reply import MOST_CHARACTERS, ParsedReply
 from holdfast.policy.activity.turns import turns
 from tests.policy.scripts import scripts_in
 from tests.policy.trails import events_of
-from tests.rows import each, examples, rows
+from tests.rows import examples, rows
 from tests.scripts import Step
 
 CODE = load_mode("code", None)
@@ -20,19 +20,11 @@ STEPS: dict[str, Step] = {
 globals().update(scripts_in(__file__, {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.policy", **STEPS))
 
 
-@each(
-    "text",
-    [
-        WHOLE,
-        f"```xml\n{WHOLE}\n```",
-        f"Here is what I saw:\n\n{WHOLE}\n\nAnything else?",
-        WHOLE.replace("</observation>", ""),
-        WHOLE.replace("<title>", "<title lang='en'>").replace("<narrative>The", "<narrative><![CDATA[The").replace("empty.</n", "empty.]]></n"),
-        WHOLE.replace("<observation", "<Observation").replace("</observation", "</Observation"),
-    ],
-)  # fmt: skip
-def test_an_answer_is_read_whatever_stands_around_it(text: str) -> None:
-    assert read_reply(text, CODE) == ParsedReply(observations=(rows("what_observation_xml_says"),))
+@examples
+def test_an_answer_is_read_whatever_stands_around_it(answer: str, changes: list[list[str]]) -> None:
+    for old, new in [["WHOLE", WHOLE], *changes]:
+        answer = answer.replace(old, new)
+    assert read_reply(answer, CODE) == ParsedReply(observations=(rows("what_observation_xml_says"),))
 
 
 @examples

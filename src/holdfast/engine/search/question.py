@@ -5,77 +5,58 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from holdfast.engine.tokens import FOREIGN, STOP, STOP_STEMS, tokens
-from holdfast.model.patterns import lazy, tables
+from holdfast.engine.tokens import FOREIGN, STOP, STOP_STEMS, query_terms, tokens
+from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.query import Past
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = lazy(rf"\b({'|'.join(_MONTHS)})\b")
-# "may" is a verb far more often than a month.
-_MAY = lazy(r"\b(?:in|of|on|last|this|since|until|\d)\s*may\b|\bmay,? \d")
-_YEAR = lazy(r"\b((?:19|20)\d\d)\b")
-_DAY = lazy(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
-_ISO = lazy(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_CUES = cues_of(__file__)
 
-
-_CAPITALIZED = lazy(r"\b[A-Z]\w{2,}")
+EVER = "9999"  # the end of a period that has none
+LONGEST_NAME = 3  # words
+MOST_DAYS = 31
 LONGEST_EXACT = 12  # words of a question whose names are looked for exactly
-_QUOTED = lazy(r"[\"“`«]([^\"”`»\n]{3,80})[\"”`»]")
-# Words joined as in identifiers and paths, or with digits or capitals inside, as in E1042 and fooBar.
-_CODE_NAME = lazy(r"\b\w+(?:(?:[./\\@#]+|::)\w+)+|\b[^\W_]+(?:_+[^\W_]+)+\b|\b[A-Za-z]+\d\w*|\b[a-z]+[A-Z]\w*")
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_WEEKDAY = lazy(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
-_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_AGO = lazy(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
-_PAST = lazy(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
-LESSONS = ("learning", "scar", "win", "pattern", "anti_pattern")
+CAPITALS, _CAPITALIZED = lazy(r"\b[A-Z]{2,}\b"), lazy(r"\b[A-Z]\w{2,}")
+_QUOTED, _CODE_NAME, _THING, _NUMBER, _SENTENCE = map(lazy, _CUES["exact"].values())
+_PART, _JOINING = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"), lazy(r"[_/\\#.:-]")
 _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
-_PLAIN = lazy(r"\w+")
-_TABLES = tables(__file__)
-_PERIODS = [
-    (unit, tuple(map(int, back.split())), lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])"))
-    for unit in ("days", "months")
-    for back, words in _TABLES[unit]
-]
-_ASKING = STOP | FOREIGN | frozenset(_TABLES["asking"][0][1].split())
-DECIDED, _LEARNED, _HOW, _NEWEST, NOW, _PAST_STATE, _AT_FIRST, _BEFORE, _WAS = (
-    lazy("|".join(pattern for _, pattern in _TABLES[name]))
-    for name in "decided learned how newest now past_state at_first before was".split()
+_PLAIN, _OTHERWISE = lazy(r"\w+"), lazy(r"(?i)\b(?:how|why|when|where|whose|which)\b")
+
+
+def _groups(section: str) -> str:
+    """Return the rows of a section as one pattern, with a group for each that is called by section and row."""
+    return "|".join(f"(?P<{section}_{name.replace(' ', '_')}>{row})" for name, row in _CUES[section].items())
+
+
+_START, _ARTICLE = _CUES["words"]["start"], _CUES["words"]["article"]
+_TIME = lazy(_START + f"(?:{re.sub('%([a-z]+)%', lambda section: _groups(section[1]), _CUES['time']['any'])})")
+_BOUND, _FOLLOW = lazy(rf"{_START}(?:{_groups('bounds')}){_ARTICLE} ?$"), lazy(rf" ?(?:{_groups('follow')})")
+_JOINT = lazy(rf",? ?(?:{_groups('joints')}){_ARTICLE} ?")
+_ASKING, _FILLING = STOP | FOREIGN | frozenset(_CUES["asking"]["words"].split()), lazy(_CUES["asking"]["signs"])
+_KINDS, _EVERYDAY = ({name: lazy(row) for name, row in _CUES[section].items()} for section in ("kinds", "everyday"))
+DECIDED, _COUNTS = _KINDS["decision"], {word: int(number) for word, number in _CUES["counts"].items()}
+_HOW, _NEWEST, NOW, _PAST_STATE, _AT_FIRST, _WAS = (
+    lazy("|".join(_CUES[name].values())) for name in "how newest now past_state at_first was".split()
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
-    """The years, months and days that a question names, and the periods that it means, such as last week."""
+    """The days, months and years that a question names, and the periods that it means, such as last week or before May."""
 
-    years: frozenset[int] = frozenset()
-    months: frozenset[int] = frozenset()
-    days: frozenset[int] = frozenset()
+    days: tuple[tuple[int, int, int], ...] = ()  # year, month and day; 0 for what it does not name
     periods: tuple[tuple[str, str], ...] = ()  # first instant, and the first after it
     named: tuple[str, ...] = ()  # the words of the question that name them
 
     def match(self, at: str) -> float:
-        """Return 1 if an instant is on a named day or in a period, 0.5 if only its month matches, else 0."""
-        if any(since <= at < until for since, until in self.periods):
-            return 1.0
-        year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
-        if month not in self.months or (self.years and year not in self.years):
-            return 0.0
-        return 1.0 if day in self.days else 0.5
+        """Return 1 if an instant is on a named day or in a period, 0.5 if only its month or a period without end matches, else 0."""
+        here = int(at[:4]), int(at[5:7]), int(at[8:10])
+        found = [1.0 if since and until < EVER else 0.5 for since, until in self.periods if since <= at < until]
+        months = [day for year, month, day in self.days if month == here[1] and year in (0, here[0])]
+        return max([*found, *(1.0 if day == here[2] else 0.5 for day in months)], default=0.0)
 
     def spans(self, now: str) -> list[tuple[str, str]]:
-        """Return the periods, and the named days and months; without a year, those of the last twelve months."""
-        this_year, this_month = int(now[:4]), int(now[5:7])
-        found = list(self.periods)
-        for month in sorted(self.months):
-            for year in sorted(self.years) or [this_year if month <= this_month else this_year - 1]:
-                days = [day for day in sorted(self.days) if day not in self.years]
-                if len(self.months) == 1 and days:
-                    found += [(f"{year:04}-{month:02}-{day:02}T", f"{year:04}-{month:02}-{day:02}U") for day in days]
-                else:
-                    found.append((f"{year:04}-{month:02}-", f"{year:04}-{month:02}."))
-        return found
+        """Return the periods, and the named days, months and years; without a year, those of the last twelve months."""
+        return [*self.periods, *(_span(now, *day) for day in self.days)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,77 +65,116 @@ class Listing:
 
     kinds: tuple[str, ...] = ()
     name: str = "memory"
+    about: str = ""  # what else it names: these are searched for it
 
 
-def dates_in(text: str, now: str = "") -> Dates:
-    """Return the dates and periods that a question names; a year or day counts only with a month."""
-    low = text.lower()
-    periods, phrases = _periods(low, now) if now else ((), ())
-    words = [word for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)]
-    iso = _ISO.findall(low)
-    if not words and not iso:
-        return Dates(periods=periods, named=phrases)
-    years, days = _YEAR.findall(low), [day for day in _DAY.findall(low) if 1 <= int(day) <= 31]
-    return Dates(
-        years=frozenset(map(int, years)),
-        months=frozenset([_MONTHS.index(word) + 1 for word in words] + [int(month) for _, month, _ in iso]),
-        days=frozenset(map(int, days)),
-        periods=periods,
-        named=(*phrases, *words, *years, *days, *(part for date in iso for part in (*date, "-".join(date)))),
-    )
+def dates_in(text: str, now: str) -> Dates:
+    """Return the dates and periods that a question names, with what it says before, after or between them."""
+    low, place = text.lower(), 0
+    days, periods, named = list[tuple[int, int, int]](), list[tuple[str, str]](), list[str]()
+    times = [(match, *_meant(match, now)) for match in _TIME.finditer(low)]
+    while times:
+        match, day, (since, until) = times.pop(0)
+        start, end = match.span()
+        ahead, behind = _BOUND.search(low, place, start), _FOLLOW.match(low, end)
+        bound = _row(behind or ahead)
+        joint = _row(_JOINT.fullmatch(low, end, times[0][0].start())) if times else ""
+        if joint and (bound in ("since", "from") or (not bound and joint == "to")):
+            last, _, (_, until) = times.pop(0)
+            bound, end = "from", last.end()
+            since = since if since < until else f"{int(until[:4]) - (since[4:] > until[4:])}{since[4:]}"
+        elif bound == "from":
+            bound = ""
+        elif behind:
+            end = behind.end()
+        if day and not bound:
+            days.append(day)
+        else:
+            ends = {"before": ("", since), "after": (until, EVER), "since": (since, EVER)}
+            periods.append(ends.get(bound, (since, until)))
+        named.append(low[ahead.start() if ahead and bound else start : end])
+        place = end
+    return Dates(days=tuple(days), periods=tuple(periods), named=tuple(named))
+
+
+def _row(found: re.Match[str] | None) -> str:
+    return ((found and found.lastgroup) or "").partition("_")[2]
+
+
+def _meant(match: re.Match[str], now: str) -> tuple[tuple[int, int, int] | None, tuple[str, str]]:
+    """Return the year, month and day that a time in a question names, or None if it is relative to now, and its period."""
+    name = match.lastgroup or ""
+    section, first, last = (*name.split("_"), "0", "0")[:3]
+    month, back = int(first or 0), (int(first or 0), int(last))
+    numbers = [int(one) for one in re.findall(r"\d+", match[0].replace(match[name], " ") if name else match[0])]
+    year, day = (next((one for one in numbers if (one > MOST_DAYS) is is_year), 0) for is_year in (True, False))
+    many = next((_COUNTS.get(word) or int(word) for word in match[0].split() if word in _COUNTS or word.isdigit()), 1)
+    today = datetime.fromisoformat(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    match section:
+        case "":
+            year, month, day = (*numbers, 0, 0)[:3]
+            return (year, month, day), _span(now, year, month, day)
+        case "month":
+            return (year, month, day), _span(now, year, month, day)
+        case "three":
+            return None, _span(now, year, month, months=3)
+        case "weekday":
+            back = ((today.weekday() - back[0]) % 7 or 7,) * 2
+        case "ago":  # about so long
+            days, about = back[0], int(back[0] > 1)
+            back = (many + about) * days - about, (many - about) * days + about
+        case "past":
+            back = many * back[0], 0
+    unit = section if section in ("months", "years") else "days"
+    return None, (_start(today, back[0], unit), _start(today, back[1] - 1, unit))
+
+
+def _span(now: str, year: int, month: int, day: int = 0, *, months: int = 1) -> tuple[str, str]:
+    """Return the first instant of a year, of months or of a day, and the first after; without a year, the latest that began."""
+    year = year or int(now[:4]) - (month > int(now[5:7]))
+    first, (then, last) = f"{year:04}-{month:02}-", divmod(year * 12 + month + months - 2, 12)
+    if day or not month:
+        return (f"{first}{day:02}T", f"{first}{day:02}U") if day else (f"{year:04}-", f"{year:04}.")
+    return first, f"{then:04}-{last + 1:02}."
 
 
 def listing_in(text: str, dates: Dates) -> Listing | None:
-    """Return what a question lists that names only a time or a kind, such as “what did we decide last week?”, else None."""
+    """Return what a question lists that names only a time or a kind, such as “what did we decide last week?”, else None.
+
+    One that names both may name what about, too.
+    """
     low = text.lower().replace("what's", "what")
     if _HOW.search(low):
         return None
-    asks = DECIDED.search(low), _LEARNED.search(low)
+    is_dated = bool(dates.named) or bool(_NEWEST.search(low))
     for phrase in sorted(dates.named, key=len, reverse=True):
         low = low.replace(phrase, " ")
-    rest = [word for word in _PLAIN.findall(low) if word not in _ASKING]
-    if any(not DECIDED.match(word) and not _LEARNED.match(word) for word in rest):
+    kinds = {name: row for name, row in _KINDS.items() if row.search(low)}
+    if not kinds and len(text.split()) > 1:
+        kinds = {name: row for name, row in _EVERYDAY.items() if row.search(low)}
+    for row in kinds.values():
+        low = row.sub(" ", low)
+    about = [word for word in _FILLING.sub(" ", low).split() if not _ASKING.issuperset(_PLAIN.findall(word))]
+    if (about and not (kinds and dates.named)) or not (kinds or is_dated):
         return None
-    if asks[0]:
-        return Listing(kinds=("decision",), name="decision")
-    if asks[1]:
-        return Listing(kinds=LESSONS, name="lesson")
-    return Listing() if dates.named or _NEWEST.search(low) else None
+    names = [name.split()[0] for name in kinds]
+    own = (kind for name in kinds for kind in name.split()[1:] or [name])
+    return Listing(kinds=tuple(dict.fromkeys(own)), name=" or ".join(names) or "memory", about=" ".join(about))
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:
     """Return which earlier state a question asks for; None if it does not ask for one."""
     low = text.lower()
-    if (periods := [period for period in periods if period[1] <= now]) and _WAS.search(low):
-        since, until = max(periods)
-        return Past(until=since if _BEFORE.search(low) else until)
+    if (ends := [until for _, until in periods if until <= now]) and _WAS.search(low):
+        return Past(until=max(ends))
     if _AT_FIRST.search(low):
         return Past(first=True)
     return Past() if _PAST_STATE.search(low) else None
 
 
-def _periods(low: str, now: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Return the periods that a question in lower case names relative to now, and its words for them."""
-    today = datetime.fromisoformat(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    found = [(match[0], unit, back) for unit, back, pattern in _PERIODS if (match := pattern.search(low))]
-    for match in _AGO.finditer(low):
-        many, days = _count(match[1]), _UNITS[match[2]]
-        around = (many + (days > 1)) * days - (days > 1), (many - (days > 1)) * days + (days > 1)
-        found.append((match[0], "days", around))
-    found += [(match[0], "days", (_count(match[1]) * _UNITS[match[2]], 0)) for match in _PAST.finditer(low)]
-    for match in _WEEKDAY.finditer(low):
-        back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        found.append((match[0], "days", (back, back)))
-    periods = ((_start(today, first, unit), _start(today, last - 1, unit)) for _, unit, (first, last) in found)
-    return tuple(periods), tuple(phrase for phrase, *_ in found)
-
-
-def _count(word: str) -> int:
-    return _NUMBERS.get(word) or int(word)
-
-
 def _start(today: datetime, back: int, unit: str) -> str:
-    """Return the first instant of a local day or month, counted back from that of today."""
+    """Return the first instant of a local day, month or year, counted back from that of today."""
+    back = 12 * back + today.month - 1 if unit == "years" else back
     year, month = divmod(today.year * 12 + today.month - 1 - back, 12)
     try:
         day = today - timedelta(days=back) if unit == "days" else today.replace(year=year, month=month + 1, day=1)
@@ -182,6 +202,43 @@ def exact_in(text: str) -> tuple[str, ...]:
     quoted = [tokens(phrase) for phrase in _QUOTED.findall(text)]
     whole = [tokens(name)[-1:] for name in _CODE_NAME.findall(text)]
     return tuple(dict.fromkeys("".join(f" {word} " for word in words) for words in (*quoted, *whole) if words))
+
+
+def lacks(question: str, text: str) -> bool:
+    """True if a text has nothing that a question names exactly, but others of that sort instead, such as another code."""
+    # What it has in words counts: “the replay batch” for REPLAY_BATCH. A quotation has to be there word by word.
+    if len(question.split()) > LONGEST_EXACT:
+        return False
+    body, things, is_bare = (
+        f" {' '.join(tokens(text))} ",
+        set(_THING.findall(question)),
+        len(query_terms(question)) == 1,
+    )
+    words = set(body.split())
+    sorts = set(map(_sort, set(_THING.findall(text)) - things))
+    # For each: whether the text has it, and whether it has another of that sort.
+    found = [
+        (thing in text or words.issuperset(tokens(" ".join(_PART.findall(thing)))), _sort(thing) in sorts)
+        for thing in things
+    ]
+    found += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
+    for before, number in _NUMBER.findall(question):
+        near = ("" if is_bare else rf"\b{re.escape(before)}\w{{,2}}[ #:]+") + rf"(?<!\d)\d{{{len(number)}}}(?!\d)"
+        if is_bare or before.lower() not in {"", *STOP}:
+            found.append((number in words, bool(re.search(near, text, re.IGNORECASE))))
+    return any(other for _, other in found) and not any(has for has, _ in found)
+
+
+def _sort(thing: str) -> frozenset[str]:
+    return frozenset(_JOINING.findall(thing)) or frozenset("0" if any(map(str.isdigit, thing)) else "a")
+
+
+def is_name(text: str) -> bool:
+    """True if a question is nothing but a name or a single word, such as “who is Yusuf”."""
+    words = _PLAIN.findall(text)
+    said = [word for word in words if word.lower() not in _ASKING]
+    is_only = len(words) == 1 or (all(word[0].isupper() for word in said) and not _OTHERWISE.search(text))
+    return 0 < len(said) <= LONGEST_NAME and is_only
 
 
 def object_of(plan: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast.engine.search import question as questions
 from holdfast.engine.search.lexical import Frequencies, Words, fits, look_up
 from holdfast.engine.store import Store
-from holdfast.engine.tokens import FOREIGN, is_foreign, query_terms, tokens
+from holdfast.engine.tokens import FOREIGN, STOP_STEMS, is_foreign, query_terms, tokens
 from holdfast.engine.views import records
 from holdfast.engine.views.words import Span
 from holdfast.model.ports import Encoded
@@ -56,6 +56,7 @@ class Question:
     asks_for_decision: bool = False
     listing: questions.Listing | None = None  # if it names only a time or a kind: records of that are listed
     is_foreign: bool = False  # not in English
+    is_empty: bool = False  # it has nothing to search for
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Candidate:
     person: float = 0.0
     date: float = 0.0
     exact: float = 0.0
+    lacks: bool = False  # it has not what the question names exactly, but others of that sort
     read: float = 0.0  # what reading the question and the record together adds
     odds: float | None = None  # the log odds that it answers, by reading both; None: not read
     chance: float = 0.0  # probability that it answers the question
@@ -115,6 +117,8 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     structure |= _foreign_stems() if foreign else frozenset()
     words, periods = query_terms(bare), dates.spans(now)
     past = questions.past_asked_for(text, periods, now)
+    listing = None if people else questions.listing_in(text, dates)
+    named = [*people, *dates.named, *questions.CAPITALS.findall(text)]
     return Question(
         words=tuple(word for word in words if word not in structure) or tuple(words),
         people=people,
@@ -124,8 +128,9 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
         is_about_now=past is None and bool(questions.NOW.search(low)),
         past=past,
         asks_for_decision=bool(questions.DECIDED.search(low)),
-        listing=None if people else questions.listing_in(text, dates),
+        listing=listing,
         is_foreign=foreign,
+        is_empty=not listing and not named and all(word in structure | STOP_STEMS for word in words),
     )
 
 
@@ -250,7 +255,7 @@ class _Search:
             best = max((one.base for one in candidates), default=0.0) or 1.0
             for candidate in candidates:
                 candidate.person *= candidate.base / best
-        if dates.months or dates.periods:
+        if dates.days or dates.periods:
             for candidate in candidates:
                 share = dates.match(self.places[candidate.number].created_at)
                 candidate.date, candidate.fit = DATE * share, min(1.0, candidate.fit + FIT_DATE * share)

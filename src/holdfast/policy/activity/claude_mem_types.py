@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from holdfast.model.kinds import KINDS, SEPARATE, name_in
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.text import listed, text_or_empty, texts_of
 
@@ -14,16 +15,7 @@ TYPES: Mapping[str, str] = dict(zip(_TYPES, "●◆↻✓○⚖⚠⚷⊘", stric
 SESSION = "summary"
 # Records about a whole session, or about work to do, are not observations.
 OBSERVED = tuple(name for name in KINDS if name not in (SESSION, "retrospective", "thread", *SEPARATE))
-_CONCEPTS: Mapping[str, tuple[str, ...]] = {
-    "scar": ("gotcha", "problem-solution"),
-    "anti_pattern": ("gotcha",),
-    "pattern": ("pattern",),
-    "win": ("problem-solution",),
-    "decision": ("why-it-exists", "trade-off"),
-    "fact": ("how-it-works",),
-    "learning": ("how-it-works",),
-    "progress": ("what-changed",),
-}
+_CONCEPTS = {kind: tuple(row.split()) for kind, row in tables(__file__)["concepts"]}
 _SHOWN_ELSEWHERE = "type subtitle facts narrative concepts files_read files_modified documents discovery_tokens".split()
 _PLACE = re.compile(r"[#:@].*$")
 

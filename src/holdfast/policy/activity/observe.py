@@ -20,15 +20,8 @@ from holdfast.policy.language.reading import Sentence
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
 
-CONCEPTS: Mapping[str, tuple[str, ...]] = {
-    "bugfix": ("problem-solution",),
-    "feature": ("what-changed",),
-    "refactor": ("what-changed", "pattern"),
-    "change": ("what-changed",),
-    "discovery": ("how-it-works",),
-    "decision": ("why-it-exists", "trade-off"),
-}
 _CUES = cues_of(__file__)
+CONCEPTS = {kind: tuple(row.split()) for kind, row in _CUES["concepts"].items()}
 _SAYS = {name: lazy(text) for name, text in _CUES["observe"].items()}
 _BY_COMMIT = {word: kind for kind, words in _CUES["commits"].items() for word in words.split()}
 _WORDED = ("bugfix", "refactor", "change", "feature")

@@ -5,17 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from holdfast.model.patterns import patterns_of
+from holdfast.model.patterns import cues_of, patterns_of
 
-# Documents that describe a project, most important first. A later pattern adds what earlier ones did not match.
-FILES = tuple(
-    """
-    CLAUDE.md .claude/CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md [Rr][Ee][Aa][Dd][Mm][Ee]*
-    CONTRIBUTING* .github/CONTRIBUTING* [Dd][Ee][Vv][Ee][Ll][Oo][Pp]*.md ARCHITECTURE* HACKING* docs/README*
-    docs/[Cc]ontributing* docs/CONTRIBUTING* docs/*[Dd]evelop* docs/*[Aa]rchitecture* docs/*[Tt]esting* docs/adr/*
-    docs/decisions/* docs/*.md docs/*.rst
-    """.split()
-)
+FILES = tuple(cues_of(__file__)["files"]["any"].split())
 MARKDOWN, RST, PROSE = (".md", ".markdown", ".mdx"), (".rst",), (".txt", "")
 SHORTEST, SHORTEST_PAIR, LONGEST = 10, 5, 4_000
 LEAST_PROSE = 8  # letters outside of links that a section must have, unless it has code

@@ -2,33 +2,16 @@
 # Standings are whole numbers in coarse steps, and age counts from the newest record, not from today: the same store
 # gives the same order, and one more use or one more day does not reorder a brief.
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.model.ids import days_between
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 
 SHOWN_FROM = 0  # a record below is left out of a brief that has others
-_KIND: Mapping[str, int] = {
-    "blocker": 40,
-    "preference": 15,
-    "scar": 15,
-    "decision": 10,
-    "fact": 10,
-    "thread": 10,
-    "anti_pattern": 10,
-    "reference": 8,
-    "learning": 5,
-    "pattern": 5,
-    "win": 3,
-    "observation": -10,
-}
-_SEVERITY: Mapping[str, int] = {"critical": 60, "high": 30, "medium": 10}
-_SOURCE: Mapping[str, int] = {"correction": 30, "explicit": 20, "imported": 15, "mined": 5}
-_CONFIDENCE: Mapping[str, int] = {"high": 5, "low": -15}
-_OUTCOME: Mapping[str, int] = {"contradicted": -20, "refuted": -10, "failed": -10, "dismissed": -5}
-# Doubted: stale, unmerged, or contradicted by a newer record. Elsewhere: of no project, so it says less about this one.
-# At hand: about what the branch, the changed files or the last sessions touch.
-_MARKS: Mapping[str, int] = {"pinned": 60, "hot": 15, "doubted": -15, "elsewhere": -15, "at_hand": 30}
+_KIND, _SEVERITY, _SOURCE, _CONFIDENCE, _OUTCOME, _MARKS = (
+    {name: int(points) for name, points in rows} for rows in tables(__file__).values()
+)
 USER, BLOCKING, VERIFIED, USED, OFTEN = 15, 100, 5, 10, 20
 IGNORED, EVERY, MOST_IGNORED = -8, 3, -40  # points for every third session that ignored it, if none used it
 USES = ("applied", "succeeded", "corrected")

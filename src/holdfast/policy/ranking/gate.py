@@ -6,36 +6,24 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
-from typing import Literal
+from typing import Literal, cast
 
 from holdfast.model.kinds import NOTES
-from holdfast.model.query import Hit, Mode, Past, Query, Search
+from holdfast.model.patterns import tables
+from holdfast.model.query import MODES, Hit, Mode, Past, Query, Search
 from holdfast.model.record import Record
 from holdfast.policy.ranking.brief_order import is_from_user
 
 Basis = Search | Literal["read"]  # what a chance is based on: what was searched, or also reading question and record
 
-# By what chances are based on: the weights of the evidence in the log odds, as `bench fit` prints them, how likely the
-# best must be right so that a question is answered, and from which chance on a hit is fair, and the first strong.
 FEATURES = ("always", "fit", "lead", "background", "length", "full")
 Weights = tuple[float, ...]  # in the order of FEATURES
-WEIGHTS: Mapping[Basis, Weights] = {
-    "hybrid": (-4.22, 4.84, 4.92, -1.79, 0.27, 0.57),
-    "words": (-3.60, 2.70, 4.80, -1.40, 0.63, 0.0),
-    "read": (-0.67, 5.37, 10.03, -4.9, -0.9, -0.16),
-}
-# The same for whether any of the leading candidates answers; where they are read, the first one's chance says it.
-ANSWERED: Mapping[Search, Weights] = {"hybrid": (-3.99, 7.33, 0.0, -1.7, 0.0, 0.0), "words": WEIGHTS["words"]}
+_NUMBERS = [{name: tuple(map(float, row.split())) for name, row in rows} for rows in tables(__file__).values()]
+WEIGHTS, ANSWERED, BARS, LABELS = (cast("Mapping[Basis, Weights]", numbers) for numbers in _NUMBERS)
 READ = (1.15, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
-BARS: Mapping[Basis, Mapping[Mode, float]] = {
-    "hybrid": {"precision": 0.6, "balanced": 0.16, "exploratory": 0.08},
-    "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
-}
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (0.6, 0.97), "read": (0.64, 0.977)}
 LONG = 3.7  # how much higher the odds must be that a long text answers, divided by the root of the question's words
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
@@ -51,6 +39,8 @@ ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other s
 # The fit of a scar that needs an answer, and of a severe scar or a quarantined record that is shown if it only may apply.
 APPLIES, MAY_APPLY = 0.35, 0.2
 SEVERE: Sequence[str] = ("critical", "high")
+# The least chance of those that have a name, if so few have it, and the most of one that has another code than the one named.
+RARE, NAMED, UNSURE = 3, 0.61, 0.3
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -64,15 +54,22 @@ class Evidence:
     words: int  # of the question
     odds: Sequence[float] = ()  # the log odds that the leading ones answer the question, by reading both
     is_long: bool = False  # the first is long, or code
+    is_name: bool = False  # the question is nothing but a name or a word
+    lacking: Collection[
+        int
+    ] = ()  # places of those that have not what the question names exactly, but others of that sort
 
 
 def chances(evidence: Evidence) -> list[float]:
     """Return the probability that each candidate answers the question; those that were not read count as the worst read."""
     near, odds = _chances(WEIGHTS[evidence.basis], features(evidence)), list(evidence.odds)
-    if not odds:
-        return near
-    odds += [min(odds)] * (len(near) - len(odds))
-    return [chance / (1 + math.exp(-READ[0] - READ[1] * each)) for chance, each in zip(near, odds, strict=True)]
+    if odds:
+        odds += [min(odds)] * (len(near) - len(odds))
+        near = [chance / (1 + math.exp(-READ[0] - READ[1] * each)) for chance, each in zip(near, odds, strict=True)]
+    holders = [place for place, coverage in enumerate(evidence.coverages) if coverage > WHOLE]
+    for place in holders if evidence.is_name and len(holders) <= RARE else ():
+        near[place] = max(near[place], NAMED)
+    return [min(chance, UNSURE) if place in evidence.lacking else chance for place, chance in enumerate(near)]
 
 
 def _chances(weights: Weights, rows: Sequence[Weights]) -> list[float]:
@@ -139,7 +136,7 @@ def passing(query: Query, evidence: Evidence, scores: Sequence[float]) -> list[i
 
 def _bar(evidence: Evidence, mode: Mode) -> float:
     """Return how likely a question must be answered: a short one comes close to some part of many long texts."""
-    bar = BARS[evidence.basis][mode]
+    bar = BARS[evidence.basis][MODES.index(mode)]
     if not evidence.is_long or evidence.basis != "hybrid":
         return bar
     odds = bar / (1 - bar) * max(1.0, LONG / math.sqrt(1 + evidence.words))

@@ -3,16 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# How many times the share of such records counts, the points it costs at most, and what it means.
-_PROBLEMS = {
-    "contradicted": (10, 30, "called wrong and not fixed (full cost at a tenth of all)"),
-    "conflicts": (10, 15, "contradict each other"),
-    "unverified": (1, 15, "older than a month and never checked"),
-    "stale": (1, 5, "checked, but not for a month"),
-    "drifted": (5, 10, "the code they cite has changed"),
-    "dead": (1, 10, "shown, and never helped"),
-    "cold": (1, 10, "never shown in a month"),
-}
+from holdfast.model.patterns import tables
+
+_PROBLEMS = {name: row.split(maxsplit=2) for name, row in tables(__file__)["problems"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +27,7 @@ def measures(counts: Mapping[str, int]) -> list[Measure]:
     """Return the deductions, largest first; `counts` covers the records meant for reuse."""
     total = max(1, counts["total"])
     deductions = [
-        Measure(name=name, share=times * counts[name] / total, points=points, meaning=meaning)
+        Measure(name=name, share=int(times) * counts[name] / total, points=int(points), meaning=meaning)
         for name, (times, points, meaning) in _PROBLEMS.items()
     ]
     typos = Measure(name="typos", share=counts["typos"] / 5, points=5, meaning="scopes that look misspelled")

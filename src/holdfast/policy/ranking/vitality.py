@@ -1,12 +1,11 @@
 """How alive a thread is, by when it was worked on, and how long records of kinds about a moment are kept."""
 
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.model.ids import days_before, days_between
+from holdfast.model.patterns import patterns_of, tables
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 
@@ -16,14 +15,9 @@ HALF_LIFE: dict[ThreadClass, float] = {"operational": 3, "backlog": 21}
 RECENCY, FREQUENCY = 0.55, 0.45
 ACTIVE, DORMANT = 0.5, 0.2  # above the first active, below the second dormant
 EMERGING_DAYS, ARCHIVED_DAYS = 1, 30
-# Knowledge does not expire: it is superseded or refuted. These kinds do, when they are older or there are more of them.
-DAYS: Mapping[str, int] = {"observation": 180, "progress": 365, "review": 365, "summary": 730}
-CAPS: Mapping[str, int] = {"observation": 20_000, "progress": 5_000, "review": 5_000, "summary": 10_000}
-_URGENT = re.compile(
-    r"\b(?:(?:deploy|fix|hotfix|debug|revert|rollback|unblock)(?:s|es|ed|ing|ging|ged|ment|ments)?|urgent|broken|failing|"
-    r"incidents?|outages?|blockers?|investigat(?:e|es|ed|ing|ion))\b",
-    re.IGNORECASE,
-)
+# Knowledge does not expire: it is superseded or refuted. Some kinds do, when they are older or there are more of them.
+DAYS, CAPS = ({kind: int(most) for kind, most in rows} for rows in list(tables(__file__).values())[:2])
+_URGENT = patterns_of(__file__, "urgent")["word"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +32,7 @@ class Life:
 
 def class_of(text: str) -> ThreadClass:
     """Return "operational" if a thread sounds urgent, else "backlog"."""
-    return "operational" if _URGENT.search(text) else "backlog"
+    return "operational" if _URGENT.search(text.lower()) else "backlog"
 
 
 def vitality(life: Life, now: str) -> float:

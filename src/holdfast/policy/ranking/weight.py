@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
+from holdfast.model.patterns import tables
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 
@@ -14,7 +15,6 @@ FRESHNESS_NOW = 0.35  # if the question asks for the current state
 WORTH_SAYING = 0.005
 # Decay of scars, by age and type, and by how often they were shown in vain.
 LEAST = 0.1
-DAYS = {"incident": 180.0, "context": 30.0}  # process scars, and scars without a type, do not age
 WINDOW_DAYS = 90
 ENOUGH = 3  # uses before dismissals count
 WEIGHT = 0.8
@@ -22,31 +22,9 @@ REEVALUATE = 0.6  # share of dismissals from which a scar should be reviewed
 BLIND_SHOWN, BLIND_SHARE = 3, 0.5
 DISMISSALS = frozenset({"ignored", "refuted"})
 
-_SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
-
-# Trust in a record, by its source and confidence.
-_BASE: Mapping[str, float] = {
-    "explicit": 1.0,
-    "correction": 1.0,
-    "imported": 0.8,
-    "mined": 0.7,
-    "inferred": 0.7,
-    "observed": 0.7,
-    "starter": 0.5,
-}
-_CONFIDENCE: Mapping[str, float] = {"high": 1.0, "medium": 0.9, "low": 0.6}
-# Reason -> change of trust.
-REASONS: Mapping[str, float] = {
-    "used_correctly": 0.05,
-    "explicitly_confirmed": 0.15,
-    "cross_validated": 0.20,
-    "outdated": -0.10,
-    "partially_incorrect": -0.15,
-    "factually_wrong": -0.30,
-    "superseded": -0.05,
-    "low_utility": -0.05,
-    "contradiction_resolved": -0.20,
-}
+DAYS, _SEVERITIES, _BASE, _CONFIDENCE, REASONS = (
+    {name: float(worth) for name, worth in rows} for rows in tables(__file__).values()
+)
 LONGEST_LIFE = 1.5  # the most that use can slow the decay
 
 

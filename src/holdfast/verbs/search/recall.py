@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from holdfast.engine.search.lexical import Words, fits
-from holdfast.engine.search.question import object_of
+from holdfast.engine.search.question import is_name, lacks, object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.tokens import spelled_out
 from holdfast.engine.views import links, records, vectors, words
@@ -47,7 +47,9 @@ DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
-NOTHING_THEN = "Nothing was written then."
+MOST_UNSURE = 3  # results, if none surely fits
+LACKS = 0.8  # factor for records with another code, path or number than the one that the question names
+NOTHING_THEN, NO_WORDS = "Nothing was written then.", "The question has no word to search for."
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
 LOOKED_AT = 10  # while one source would fill the page: how many times as many candidates are searched for
@@ -85,11 +87,11 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     if query.as_of:
         found = _recall_as_of(memory, asked)
     else:
-        listed = _listed(memory, asked)
+        listed = Recalled(notes=(NO_WORDS,)) if asked.question.is_empty else _listed(memory, asked)
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         judged = freshness(memory, [hit.record for hit in found.hits])
         found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
-        found = _with_left_off(memory, asked, found)
+        found = _few(query, _with_left_off(memory, asked, found))
     notes = list(found.notes)
     if not found.hits and not query.everywhere and query.project is None:
         notes += notes_on_nothing(memory)
@@ -131,6 +133,14 @@ def _with_left_off(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     weak = [] if query.weak else [hit for hit in found.hits if hit.confidence == "weak"]  # the question is answered
     others = [hit for hit in found.hits if hit not in weak and hit.record.id != record.id]
     return replace(found, hits=(first, *others[: max(0, query.limit - 1)]), gated=found.gated + len(weak))
+
+
+def _few(query: Query, found: Recalled) -> Recalled:
+    """Return only the first few results if none surely fits, unless the caller chose how many or which."""
+    chosen = query.limit != Query(text="").limit or query.mode == "exploratory" or query.weak or query.least is not None
+    if chosen or query.kinds or any(hit.confidence != "weak" for hit in found.hits):
+        return found
+    return replace(found, hits=found.hits[:MOST_UNSURE], gated=found.gated + len(found.hits[MOST_UNSURE:]))
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
@@ -190,9 +200,10 @@ def _encoded(memory: Memory, query: Query, text: str, chosen: Filter) -> tuple[E
     return encoded, waiting > 0, ""
 
 
-def _recall(memory: Memory, asked: _Asked) -> Recalled:
+def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Recalled:
     query, past = asked.query, asked.question.past
-    allowed = records.numbers(memory.store, asked.chosen) if asked.chosen.narrow else None
+    filters = among or ([asked.chosen] if asked.chosen.narrow else ())
+    allowed = {number for each in filters for number in records.numbers(memory.store, each)} if filters else None
     for times in (1, LOOKED_AT):
         candidates, found = search_for(memory, asked, allowed, times=times)
         fitting = _fitting(memory, asked, candidates, found, allowed)
@@ -200,21 +211,24 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         if is_varied(hits, query.limit) or not any(hit.alike for hit in hits):
             break  # else one source fills the page: look further
     current = [hit for hit in hits if past or hit.record.id not in superseded]
-    replaced = len(hits) - len(current)
-    left_out = f"{counted(replaced, 'superseded memory')} {'was' if replaced == 1 else 'were'} left out."
+    replaced = [hit for hit in hits if hit not in current]
+    left_out = f"{counted(len(replaced), 'superseded memory')} {'was' if len(replaced) == 1 else 'were'} left out."
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     labelled = gate.labelled(ordered, evidence_for(asked, candidates, found).basis)
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
-    # What comes closest to a question that nothing answers; nothing, if it has nothing in common with it.
+    # What comes closest to a question that nothing answers: what was replaced, maybe only in part, or the best candidate;
+    # nothing, if it has nothing in common with it.
     near = [] if fitting else _read(memory, asked, [one for one in candidates[:CLOSEST] if one.fit > 0])
+    closest = [hit.record for hit in replaced if all(one.confidence == "weak" and one.fit <= hit.fit for one in packed)]
+    closest += [record for _, record in near if _is_wanted(record, asked)]
     return Recalled(
         hits=tuple(packed),
         gated=max(0, len(candidates) - len(fitting)) + len(labelled) - len(telling),
         cut=cut + len(fitting) - looked_at,
-        closest=next((record for _, record in near if _is_wanted(record, asked)), None),
+        closest=next(iter(closest), None),
         related=tuple(_related(memory, asked, packed)),
         held=_held(memory, asked, found.idf),
         notes=(left_out,) if replaced else (),
@@ -222,17 +236,21 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
 
 
 def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
-    """Return the newest records of the time and the kinds that a question names, if it names nothing else; else None."""
+    """Return the newest records of the time and the kinds that a question names, or those that answer it; None if it names neither."""
     listing, query, periods = asked.question.listing, asked.query, asked.question.periods
     if listing is None or query.since or query.until:
         return None
     chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
+    if listing.about:
+        among = [replace(chosen, since=since, until=until) for since, until in periods]
+        found = _recall(memory, prepare(memory, replace(query, text=listing.about)), among)
+        return found if found.hits else None
     found = _list(memory, asked, chosen)
     if found.hits or not periods:
         return found if found.hits else None
     others = _list(memory, asked, asked.chosen) if chosen != asked.chosen else found
     note = f"No {listing.name} was written then; these memories were." if others.hits else NOTHING_THEN
-    return replace(others, notes=(note,))
+    return replace(others, hits=tuple(replace(hit, confidence="weak") for hit in others.hits), notes=(note,))
 
 
 def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
@@ -308,6 +326,11 @@ def search_for(
             _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
             read_leaders(memory, asked, reader, candidates, found.idf)
             candidates.sort(key=attrgetter("score"), reverse=True)
+    if asked.question.exact or any(sign.isdigit() or sign in '"“«' for sign in asked.query.text):
+        for one, record in _read(memory, asked, candidates[:FEWEST]):
+            one.lacks = lacks(asked.query.text, record.text)
+            one.score *= LACKS if one.lacks else 1.0
+        candidates.sort(key=attrgetter("score"), reverse=True)
     _judge(asked, candidates, found)
     return candidates, found
 
@@ -350,6 +373,8 @@ def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
         odds=odds,
+        is_name=is_name(asked.query.text),
+        lacking=[place for place, one in enumerate(candidates) if one.lacks],
     )
 
 
