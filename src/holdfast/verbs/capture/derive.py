@@ -219,8 +219,8 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
     """Store what the user states in a prompt; a correction in it supersedes those it objects to (`replaced`)."""
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    # What came of this turn, if it was read before, is not what it speaks of.
-    earlier = [one for one in known.shown if one.created_at <= turn.began and one.extra.get("trail") != turn.id]
+    # What came of this turn or a later one, if they were read before, is not what it speaks of.
+    earlier = [record for record in known.shown if str(record.extra.get("trail", "")) < turn.id]
     shown, kept = [claim_of(record) for record in earlier], list[Record | None]()
     made = [claim_of(record) for record in reversed(earlier) if record in known.made]
     found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, made=made)
