@@ -286,6 +286,18 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
     assert log_in(browser, "x" * 2_000).status_code == 413
 
 
+@each("order", ["private team", "team private"])
+def test_each_request_says_for_itself_whether_what_it_saves_is_private(fort: Fort, order: str) -> None:
+    key = {"authorization": f"Bearer {issue(fort.members.owner, 'anna', (SHOP,))[0]}", "origin": ORIGIN}
+    words = iter(("Badges open the side door.", "Heating runs till six.", "Parcels wait upstairs.", "Mugs are washed at noon."))
+    for visibility, path in product(order.split(), ("/api/memory/save", "/remember")):
+        text, headers = f"{order}: {next(words)}", {**key, "holdfast-visibility": visibility}
+        sent = {"json": {"text": text}} if path.startswith("/api") else {"data": {"body": text}}
+        assert fort.browser().post(path, **sent, headers=headers).status_code in (200, 303)
+        saved = fort.browser().get("/api/records?limit=1", headers=key).json()["records"][0]
+        assert (saved["body"], saved["visibility"]) == (text, visibility), path
+
+
 def test_what_was_found_out_for_one_is_not_shown_to_another(fort: Fort) -> None:
     # Some pages keep what took long to find: for the same question of somebody else it is found out anew.
     for path in ("/projects?project=*", "/review/queue?project=*", "/insights?project=*"):
