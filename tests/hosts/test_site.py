@@ -289,7 +289,9 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
 @each("order", ["private team", "team private"])
 def test_each_request_says_for_itself_whether_what_it_saves_is_private(fort: Fort, order: str) -> None:
     key = {"authorization": f"Bearer {issue(fort.members.owner, 'anna', (SHOP,))[0]}", "origin": ORIGIN}
-    words = iter(("Badges open the side door.", "Heating runs till six.", "Parcels wait upstairs.", "Mugs are washed at noon."))
+    words = iter(
+        ("Badges open the side door.", "Heating runs till six.", "Parcels wait upstairs.", "Mugs are washed at noon.")
+    )
     for visibility, path in product(order.split(), ("/api/memory/save", "/remember")):
         text, headers = f"{order}: {next(words)}", {**key, "holdfast-visibility": visibility}
         sent = {"json": {"text": text}} if path.startswith("/api") else {"data": {"body": text}}

@@ -23,12 +23,11 @@ from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review  # noqa: F401  each adds its pages
 from holdfast.hosts.web.render import Answer
-from holdfast.hosts.web.viewer import Viewer, answering, as_person, asked
-from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
+from holdfast.hosts.web.viewer import Viewer, answering, as_person, asked, status_of
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import keeping_up
 
-STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 FOREVER = "public, max-age=31536000, immutable"
 DEFAULT_PORT = 4654
 log = logging.getLogger(__name__)
@@ -111,7 +110,7 @@ async def _presented(request: Request, problem: Exception) -> Response:
     """Present a refusal with its reason, or a bug without its internals: as JSON, as text, or on a page."""
     headers: Mapping[str, str] = {}
     if isinstance(problem, HoldfastError):
-        status = next((status for kind, status in STATUS if isinstance(problem, kind)), 500)
+        status = status_of(problem)
         named = request.path_params.get("id")
         if status == 400 and request.url.path in (f"/r/{named}", f"/sessions/{named}"):
             status = 404  # an address that no memory or session can have
