@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from html import unescape
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from markupsafe import escape
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
@@ -223,6 +225,22 @@ def test_the_form_is_for_everybody_but_only_a_key_that_works_gets_in_and_an_addr
     for elsewhere in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/logout", "/login"):
         reply = log_in(fort.browser(), fort.keys["anna"], next=elsewhere)
         assert (reply.status_code, reply.headers["location"]) == (303, "/"), elsewhere
+
+
+def test_what_was_typed_is_kept_if_the_login_has_ended_in_the_meantime(fort: Fort) -> None:
+    browser, text = fort.browser(), 'The fountain "sings" & splashes\nat noon.'
+    data, headers = {"csrf": "earlier", "body": text, "tags": "park"}, {"origin": ORIGIN}
+    reply = browser.post("/remember?project=shop", data=data, headers=headers)
+    assert (reply.status_code, "Your key" in reply.text, "next" in reply.text) == (401, True, True)
+    assert browser.post("/remember", data=data, headers={"origin": "http://evil.example"}).status_code == 403
+    assert browser.post("/logout", headers=headers).headers["location"] == "/login"
+    for key, status in (("wrong", 401), (fort.keys["anna"], 200)):
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', reply.text))
+        reply = log_in(browser, key, **{name: unescape(value) for name, value in fields.items()})
+        assert reply.status_code == status
+    assert missing(reply.text, 'action="/remember?project=shop"', f">\n{escape(text)}</textarea>", 'value="park"') == []
+    data["csrf"] = some(re.search(r'name="csrf" value="(\w+)"', reply.text))[1]
+    assert browser.post("/remember?project=shop", data=data, headers=headers).headers["location"].startswith("/r/")
 
 
 def test_other_sites_cannot_act_for_somebody_who_is_logged_in(fort: Fort) -> None:

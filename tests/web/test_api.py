@@ -85,7 +85,9 @@ def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None
     paths = ["/api/recall", "/api/recall?q=", *(f"/api/recall?q=x&{given}" for given in wrong)]
     for path in (*paths, "/api/stream?before=x", "/api/recall?q=%00", "/api/records?offset=-1"):
         assert ask(site, path, 400)["message"], path
-    assert ask(site, "/api/nothing", 404)["error"] == "http"
+    for method, path, status in (("GET", "nothing", 404), ("PUT", "recall", 405), ("OPTIONS", "records", 405)):
+        answer = site.stranger.request(method, f"/api/{path}", headers=key_of(site))
+        assert (answer.status_code, answer.json()["error"]) == (status, "http"), method
 
 
 def test_a_body_that_is_no_object_of_texts_is_refused(site: Site) -> None:

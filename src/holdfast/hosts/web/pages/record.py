@@ -137,7 +137,7 @@ def edit(ask: Ask) -> Response:
         return remember_page(ask, NotFound(problem.message, hint=hint))
     now = texts_of(record)
     was = was or now
-    mine = {name: text for name, text in ask.fields.items() if name in now and text != was.get(name, "")}
+    mine = {name: text for name, text in ask.fields.items() if name in was | now and text != was.get(name, "")}
     where = "/review" if ask.field("next") == "/review" else f"/r/{record.id}"
     again = partial(page, ask, form="edit", mine=mine)
     if both := [name for name, text in mine.items() if was.get(name, "") != now.get(name, "") != text]:
