@@ -172,6 +172,7 @@ def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> N
         for said in sampled((ours["fact"], ours["session"], OURS[0]), 3):
             reply = browser.get(f"{filled(path, said)}?q={OURS[0]}&query={OURS[0]}&node={said}")
             assert reply.status_code < 500, path
+            assert not re.search(r'method="post" (action|hx-post)|<summary>(Edit|Erase|Open a thread)<', reply.text), path
     for path in POSTED:
         reply = browser.post(filled(path, ours["fact"]), json={"title": "x", "text": "x", "ids": [ours["fact"]]})
         assert reply.status_code in (403, 404), (path, reply.status_code)
