@@ -20,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import git
 from tests.rows import WHOLE, some
@@ -281,11 +282,46 @@ def test_what_is_done_in_the_pane_leaves_the_list_where_it_is(seen: Seen) -> Non
     page.wait_for_url("**q=shelf**")
 
 
+def test_what_was_typed_stays_if_nothing_answers_access_ended_or_the_memory_is_gone(seen: Seen) -> None:
+    record, text = keep(seen.memory, "The lobby clock is four minutes fast."), "The lobby clock is five minutes fast."
+    context = seen.enter()
+    page, cookies = context.new_page(), context.cookies()
+    page.goto(seen.viewer.base + "/memories?q=lobby+clock")
+    page.locator(".hits [data-open]").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#pane h1")).to_be_focused()
+    page.keyboard.press("e")
+    for place in ("#pane ", ""):
+        page.locator(f"{place}textarea[name=body]").fill(text)
+        context.set_offline(True)
+        page.locator(place or "main").get_by_role("button", name="Save").click()
+        expect(page.locator(f"{place}form [role=alert]")).to_contain_text("does not answer")
+        context.set_offline(False)
+        context.clear_cookies()
+        page.locator(place or "main").get_by_role("button", name="Save").click()
+        expect(page.locator(f"{place}form [role=alert]")).to_contain_text("access has ended")
+        context.add_cookies(cookies)
+        expect(page.locator(f"{place}textarea[name=body]")).to_have_value(text)
+        if place:
+            erase(seen.memory, record.id)
+            page.locator("#pane").get_by_role("button", name="Save").click()
+            expect(page.locator("#pane h1")).to_have_text("Remember")
+            expect(page.locator("#pane textarea[name=body]")).to_have_value(text)
+            page.keyboard.press("Escape")
+            expect(page.locator(".hit.at [data-open]")).to_be_focused()
+            page.keyboard.press("Enter")  # in the list that still names it
+            expect(page.locator("h1")).to_contain_text("There is no memory")
+            page.goto(seen.viewer.base + "/remember")
+    page.locator("main").get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text(text)
+
+
 @pytest.mark.whole
 def test_the_palette_goes_to_a_page_and_to_a_memory(seen: Seen) -> None:
     page = seen.open("/")
     page.keyboard.press("Control+k")
     page.keyboard.type("thread")
+    expect(page.locator("#palette-q")).to_have_attribute("aria-activedescendant", "palette-0")
     page.keyboard.press("Enter")
     page.wait_for_url("**/threads")
     page.keyboard.press("Control+k")
@@ -393,8 +429,8 @@ WIDE = "() => document.documentElement.scrollWidth > document.documentElement.cl
 @pytest.mark.parametrize(
     ("width", "theme", "paths"),
     [
-        (390, "dark", ("/review",)),
-        *(pytest.param(*one, PAGES, marks=pytest.mark.whole) for one in product((1440, 1024, 390), ("light", "dark"))),
+        (320, "dark", ("/review",)),
+        *(pytest.param(*one, PAGES, marks=pytest.mark.whole) for one in product((1440, 1024, 320), ("light", "dark"))),
     ],
 )
 def test_every_page_fits_moves_nothing_and_passes_axe(
