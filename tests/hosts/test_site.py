@@ -3,6 +3,7 @@
 Addresses are taken from the tables of pages and endpoints, so a new one is covered by being there.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from html import unescape
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -172,7 +174,9 @@ def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> N
         for said in sampled((ours["fact"], ours["session"], OURS[0]), 3):
             reply = browser.get(f"{filled(path, said)}?q={OURS[0]}&query={OURS[0]}&node={said}")
             assert reply.status_code < 500, path
-            assert not re.search(r'method="post" (action|hx-post)|<summary>(Edit|Erase|Open a thread)<', reply.text), path
+            assert not re.search(r'method="post" (action|hx-post)|<summary>(Edit|Erase|Open a thread)<', reply.text), (
+                path
+            )
     for path in POSTED:
         reply = browser.post(filled(path, ours["fact"]), json={"title": "x", "text": "x", "ids": [ours["fact"]]})
         assert reply.status_code in (403, 404), (path, reply.status_code)
@@ -313,8 +317,8 @@ def test_each_request_says_for_itself_whether_what_it_saves_is_private(fort: For
     )
     for visibility, path in product(order.split(), ("/api/memory/save", "/remember")):
         text, headers = f"{order}: {next(words)}", {**key, "holdfast-visibility": visibility}
-        sent = {"json": {"text": text}} if path.startswith("/api") else {"data": {"body": text}}
-        assert fort.browser().post(path, **sent, headers=headers).status_code in (200, 303)
+        sent = json.dumps({"text": text}) if path.startswith("/api") else f"body={quote(text)}"
+        assert fort.browser().post(path, content=sent, headers=headers).status_code in (200, 303)
         saved = fort.browser().get("/api/records?limit=1", headers=key).json()["records"][0]
         assert (saved["body"], saved["visibility"]) == (text, visibility), path
 

@@ -180,10 +180,9 @@ async def enter(keys: Memory, request: Request) -> Response:
     if found is None:
         return _form(wanted, "This key is wrong, expired or revoked.", 401, kept=kept)
     shown = await to_thread.run_sync(pass_for, keys, found[0])
-    form_key = Keys(token="", link="", cookie=shown).form
-    answer = (
-        form_again(inside(wanted), form_of(kept.encode()), form_key) if kept else RedirectResponse(inside(wanted), 303)
-    )
+    answer: Response = RedirectResponse(inside(wanted), 303)
+    if kept:
+        answer = form_again(inside(wanted), form_of(kept.encode()), Keys(token="", link="", cookie=shown).form)
     # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
     secure = request.headers.get("origin", "").startswith("https:")
     answer.set_cookie(COOKIE, shown, int(PASS_DAYS * 86_400), path="/", secure=secure, **COOKIE_RULES)
@@ -259,13 +258,13 @@ class Door:
             known = await to_thread.run_sync(self._known, request)
         except StoreError:
             return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
-        if known is None and "text/html" in headers.get("accept", "") and not by_key and path != PATH:
+        if known is None and "text/html" in headers.get("accept", "") and not by_key:
             self.metrics.count("holdfast_refused_total", reason="key")
             query = request["query_string"].decode("latin-1")
             wanted = f"{path}?{query}" if query else path  # the page to go to after the login
             if request.method in SAFE or path == LEAVE:
-                wanted = inside(wanted)
-                return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
+                to = "" if inside(wanted) == "/" else f"?next={quote(wanted, safe='')}"
+                return RedirectResponse(LOGIN + to, 303)
             request.scope.update({"path": LOGIN, ENDED: wanted})
             return self._entering(request)
         if known is None:

@@ -124,14 +124,12 @@ class Site:
             await PlainTextResponse(f"{why}\n", 403)(scope, receive, send)
             return
 
-        whose = visit.whose
-
         def new() -> Viewer:
-            memory, keys = as_person(self.members.own(whose)), Keys(token="")
+            memory, keys = as_person(self.members.own(visit.whose)), Keys(token="")
             return Viewer(memory, self.settings, keys, self.watcher, reload=lambda: self.settings)
 
         with asking(visit.access):
-            viewer = await to_thread.run_sync(self._viewers.use, whose, new)
+            viewer = await to_thread.run_sync(self._viewers.use, visit.whose, new)
             keys = Keys(token="", link="", cookie=visit.shown)
             own = {"viewer": replace(viewer, keys=keys), "trusted": visit.trusted, "allowed": visit.allowed}
             scope["state"] = scope.get("state", {}) | own

@@ -141,8 +141,7 @@ async def _said(request: Request, status: int, error: str, message: str, hint: s
     except HoldfastError:
         return PlainTextResponse(f"{message}\n", status)
     if message == FOREIGN and not ask.fragment:
-        where = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return form_again(where, form_of(await request.body()), ask.viewer.keys.form, status)
+        return form_again(render.here(ask), form_of(await request.body()), ask.viewer.keys.form, status)
     came = urlsplit(request.headers.get("referer", ""))
     is_ours = came.netloc == request.headers.get("host") and came.path != request.url.path
     back = came._replace(scheme="", netloc="", fragment="").geturl() if is_ours else ""

@@ -35,6 +35,7 @@ SORTS = WORDS["orders"]
 ORDERS: dict[str, Order] = {"oldest": "oldest", "changed": "changed", "shown": "shown", "title": "title"}
 ORDERS |= {"used": "applied"}
 FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of", "mode", "state")
+MANY = ("scope", "tag")  # of which a memory has several
 ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 PUSH = 0.10  # how far one factor may push
@@ -127,12 +128,8 @@ render.page_at("/memories", "memories.html", "Memories", parts=(_whole,))(_answe
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     recalled = recall(ask.memory, query, surface=False)
     most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in MEANINGS), default=0.0)
-    records = [hit.record for hit in recalled.hits]
-    counts = {
-        "kind": Counter(record.kind for record in records),
-        "scope": Counter(scope for record in records for scope in record.scopes),
-        "tag": Counter(tag for record in records for tag in record.tags),
-    }
+    counts = {"kind": Counter(hit.record.kind for hit in recalled.hits)}
+    counts |= {name: Counter(one for hit in recalled.hits for one in getattr(hit.record, f"{name}s")) for name in MANY}
     common = {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
     shown = {"recalled": recalled, "snippet": _without_title, "badge": badge, "meanings": MEANINGS, "push": PUSH}
     return shown | {"most": most or 1.0, "listed": None, "facets": common, "more": ""}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -84,7 +83,7 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", **ke
 
 
 def _edited(
-    ask: Ask, record: Record, *, refused: bool = False, mine: Mapping[str, str] = MappingProxyType({})
+    ask: Ask, record: Record, mine: Mapping[str, str] | None = None, *, refused: bool = False
 ) -> dict[str, Any]:
     """Return what the form offers for a kind of memory: its values, over them what was changed before a refusal."""
     specs = KINDS[record.kind].fields if record.kind in KINDS else ()
@@ -93,7 +92,7 @@ def _edited(
     shown = {"record": record, "fields": values, "spec": {one.name: one for one in specs if one.type in TYPED}}
     shown |= {"confidences": CONFIDENCES, "kind_names": kinds, "next": ask.text("next"), "can_insist": refused}
     now = texts_of(record)
-    return shown | {"was": json.dumps(now), "typed": now | mine}
+    return shown | {"was": json.dumps(now), "typed": {**now, **(mine or {})}}
 
 
 def texts_of(record: Record) -> dict[str, str]:
@@ -141,9 +140,7 @@ def edit(ask: Ask) -> Response:
     where = "/review" if ask.field("next") == "/review" else f"/r/{record.id}"
     again = partial(page, ask, form="edit", mine=mine)
     if both := [name for name, text in mine.items() if was.get(name, "") != now.get(name, "") != text]:
-        names = " and ".join(
-            "text" if name == "body" else name.removeprefix("field.").replace("_", " ") for name in both
-        )
+        names = " and ".join(both).replace("body", "text").replace("field.", "").replace("_", " ")
         hint = "What you typed is kept below; save it to replace what is there now."
         return again(problem=Conflict(f"Not saved: the {names} changed in the meantime.", hint=hint))
     if not mine:
