@@ -51,6 +51,7 @@ class Seen:
         """Give a browser of its own that came by the link."""
         context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
         context.set_default_timeout(60_000)
+        context.add_init_script(path=Path(__file__).with_name("page.js"))
         expect.set_options(timeout=180_000)  # the first page of a fresh machine loads the models
         page = context.new_page()
         page.goto(self.viewer.link)
@@ -285,35 +286,30 @@ def test_what_is_done_in_the_pane_leaves_the_list_where_it_is(seen: Seen) -> Non
 def test_what_was_typed_stays_if_nothing_answers_access_ended_or_the_memory_is_gone(seen: Seen) -> None:
     record, text = keep(seen.memory, "The lobby clock is four minutes fast."), "The lobby clock is five minutes fast."
     context = seen.enter()
-    page, cookies = context.new_page(), context.cookies()
+    page, other, state = context.new_page(), context.new_page(), context.storage_state()
+    other.goto(seen.viewer.base + "/remember")
     page.goto(seen.viewer.base + "/memories?q=lobby+clock")
     page.locator(".hits [data-open]").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#pane h1")).to_be_focused()
     page.keyboard.press("e")
-    for place in ("#pane ", ""):
-        page.locator(f"{place}textarea[name=body]").fill(text)
-        context.set_offline(True)
-        page.locator(place or "main").get_by_role("button", name="Save").click()
-        expect(page.locator(f"{place}form [role=alert]")).to_contain_text("does not answer")
-        context.set_offline(False)
-        context.clear_cookies()
-        page.locator(place or "main").get_by_role("button", name="Save").click()
-        expect(page.locator(f"{place}form [role=alert]")).to_contain_text("access has ended")
-        context.add_cookies(cookies)
-        expect(page.locator(f"{place}textarea[name=body]")).to_have_value(text)
-        if place:
-            erase(seen.memory, record.id)
-            page.locator("#pane").get_by_role("button", name="Save").click()
-            expect(page.locator("#pane h1")).to_have_text("Remember")
-            expect(page.locator("#pane textarea[name=body]")).to_have_value(text)
-            page.keyboard.press("Escape")
-            expect(page.locator(".hit.at [data-open]")).to_be_focused()
-            page.keyboard.press("Enter")  # in the list that still names it
-            expect(page.locator("h1")).to_contain_text("There is no memory")
-            page.goto(seen.viewer.base + "/remember")
-    page.locator("main").get_by_role("button", name="Save").click()
-    expect(page.locator("h1")).to_have_text(text)
+    erase(seen.memory, record.id)
+    for place, shown in ((page.locator("#pane"), "Remember"), (other.locator("main"), text)):
+        place.locator("textarea[name=body]").fill(text)
+        context.set_offline(offline=True)
+        for said in ("does not answer", "access has ended"):
+            place.get_by_role("button", name="Save").click()
+            expect(place.locator("form [role=alert]")).to_contain_text(said)
+            context.set_offline(offline=False)
+            context.clear_cookies()
+        context.set_storage_state(state)
+        place.get_by_role("button", name="Save").click()
+        expect(place.locator("h1")).to_have_text(shown)
+    expect(page.locator("#pane textarea[name=body]")).to_have_value(text)
+    page.keyboard.press("Escape")
+    expect(page.locator(".hit.at [data-open]")).to_be_focused()
+    page.keyboard.press("Enter")  # in the list that still names it
+    expect(page.locator("h1")).to_contain_text("There is no memory")
 
 
 @pytest.mark.whole
@@ -382,7 +378,7 @@ def test_forms_fit_where_they_open(seen: Seen) -> None:
     title = page.locator(f'[data-open][href^="/r/{record.id}"]').first
     assert some(title.bounding_box())["width"] > 200  # not a column of three characters
     title.click()
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert not page.evaluate("checks.wide()")
     current = some(page.locator(".pages [aria-current]").bounding_box())
     # The bar at the bottom shows where one is.
     assert (current["x"] >= 0, current["y"] + current["height"] <= 844) == (True, True)
@@ -404,28 +400,6 @@ def test_counts_and_dates_read_like_sentences(seen: Seen) -> None:
         assert not re.search(r"\d{4}-\d\d-\d\dT\d\d", text), path
 
 
-# What consists of the same elements as something before it in the same kind of list is removed: axe takes a moment for each text.
-ONE_OF_EACH = """() => {
-    const seen = new Set(), named = (one) => `${one.tagName} ${one.getAttribute("class")}`;
-    for (const row of document.querySelectorAll("main :is([data-row], li, tr, .setting, .card)")) {
-        const shape = [row.parentElement, row, ...row.querySelectorAll("*")].map(named).join();
-        if (seen.has(shape)) row.remove(); else seen.add(shape);
-    }
-}"""
-
-
-# How far what is on a page moved after it was painted, as browsers measure it.
-SHIFT = """() => new Promise((done) => {
-    let moved = 0;
-    new PerformanceObserver((list) => { for (const one of list.getEntries()) moved += one.value; }).observe({ type: "layout-shift", buffered: true });
-    setTimeout(() => done(moved), 100);
-})"""
-
-
-FORMS = "() => { for (const one of document.querySelectorAll('main details, #pane details')) one.open = true; }"
-WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
-
-
 @pytest.mark.parametrize(
     ("width", "theme", "paths"),
     [
@@ -445,15 +419,15 @@ def test_every_page_fits_moves_nothing_and_passes_axe(
     of_one = (f"/r/{record.id}", f"/graph?node={record.id}", f"/sessions/{record.by.session}")
     for path in paths + of_one[: 3 if WHOLE else 1]:
         page.goto(seen.viewer.base + path)
-        found += [(path, "moves")] if page.evaluate(SHIFT) > 0.1 else []
-        page.evaluate(ONE_OF_EACH)
+        found += [(path, "moves")] if page.evaluate("checks.shift()") > 0.1 else []
+        page.evaluate("checks.same()")
         page.evaluate(Axe().axe_script)
         found += [(path, *one) for one in faults(page)]
         links = page.locator('main a[data-open][href^="/r/"]:visible')
         if width >= 1280 and not path.startswith("/r/") and links.count():
             links.first.click()
             expect(page.locator("#pane .history li").first).to_be_visible()
-        page.evaluate(FORMS)
+        page.evaluate("checks.open()")
         found += [(path, *one) for one in faults(page)]
         page.keyboard.press("Control+k")
         page.keyboard.type("le")
@@ -469,7 +443,7 @@ def faults(page: Page, within: str = "body") -> list[tuple[str, ...]]:
     found = page.evaluate(
         "([within, options]) => axe.run(within, options).then((found) => found.violations)", [within, options]
     )
-    wide = [("scrolls sideways",)] if page.evaluate(WIDE) else []
+    wide = [("scrolls sideways",)] if page.evaluate("checks.wide()") else []
     return [*wide, *((one["id"], one["nodes"][0]["html"][:160]) for one in found)]
 
 
