@@ -60,6 +60,11 @@ _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, "An id as it is shown, or the whole id."]
+Question = Annotated[str, "The question."]
+AsOf = Annotated[str, "As it was known on this date."]
+Fit = Annotated[Mode, "How well an answer must fit."]
+Before = Annotated[str, "Continue from here: `before` of the last answer."]
+OfSession = Annotated[str, "Only this session."]
 Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
 Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
 Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
@@ -170,10 +175,9 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
             "parameters": parameters,
             "responses": {"200": result, **others},
         } | ({"requestBody": {"required": False, "content": texts}} if method == "post" else {})
-    components = {"schemas": {name: result_schema(shape) for name, shape in COMPONENTS.items()}}
-    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    schemas = {name: result_schema(shape) for name, shape in COMPONENTS.items()}
     info = DOCUMENT["info"] | {"version": __version__}
-    return {**DOCUMENT, "info": info, "paths": paths, "components": components}
+    return {**DOCUMENT, "info": info, "paths": paths, "components": DOCUMENT["components"] | {"schemas": schemas}}
 
 
 def result_schema(shape: Any) -> Schema:
@@ -213,24 +217,18 @@ def cited(record: Record) -> Json:
 
 @endpoint("/api/recall", SHAPES["Recalled"], selects_project=True)
 def recalled(
-    ask: Ask,
-    q: Annotated[str, "The question."],
-    kind: Kind = "",
-    limit: Limit = 20,
-    as_of: Annotated[str, "As it was known on this date."] = "",
-    mode: Annotated[Mode, "How well an answer must fit."] = "balanced",
+    ask: Ask, q: Question, kind: Kind = "", limit: Limit = 20, as_of: AsOf = "", mode: Fit = "balanced"
 ) -> Json:
     """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
     asked = {"everywhere": ask.everywhere, "limit": limit, "as_of": as_of, "mode": mode}
-    query = Query.of(q, now=ask.memory.clock.now(), kinds=[kind] if kind else [], **asked)
+    query = Query.of(q, now=ask.memory.clock.now(), kinds=kind.split(), **asked)
     return recalled_to_json(recall(ask.memory, query, surface=False), cited)
 
 
 @endpoint("/api/records", {"records": ["Record"], "total": int}, selects_project=True)
 def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
-    query = Query.of(everywhere=ask.everywhere, kinds=[kind] if kind else [], limit=limit)
-    page = browse(ask.memory, query, offset=offset)
+    page = browse(ask.memory, Query.of(everywhere=ask.everywhere, kinds=kind.split(), limit=limit), offset=offset)
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
@@ -258,12 +256,7 @@ def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTI
 
 
 @endpoint("/api/stream", {"items": ["Entry"], "before": str}, selects_project=True)
-def activity(
-    ask: Ask,
-    before: Annotated[str, "Continue from here: `before` of the last answer."] = "",
-    session: Annotated[str, "Only this session."] = "",
-    limit: Limit = 20,
-) -> Json:
+def activity(ask: Ask, before: Before = "", session: OfSession = "", limit: Limit = 20) -> Json:
     """List activity, latest first."""
     wanted, place = Wanted(project=ask.project, session=session), place_of(before) if before else None
     page = older(ask.memory, wanted, before=place, limit=limit)
@@ -272,8 +265,7 @@ def activity(
 
 def item_json(item: Any) -> Json:
     """Return an item of the stream, its records as links."""
-    rows = table(item.records, 'id, kind, title, url="/r/{id}"')
-    return {**plain(replace(item, records=())), "records": rows}
+    return {**plain(replace(item, records=())), "records": table(item.records, "links")}
 
 
 @endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
@@ -299,8 +291,7 @@ def threads(ask: Ask) -> Json:
 @endpoint("/api/scars", {"scars": [SHAPES["Effect"]]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
-    columns = "record=scar|cited, shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot"
-    return {"scars": table(effects(ask.memory, days=days), columns, cited=cited)}
+    return {"scars": table(effects(ask.memory, days=days), "effects", cited=cited)}
 
 
 @endpoint("/api/health", _HEALTH, selects_project=True)
@@ -316,12 +307,10 @@ def insights(ask: Ask, days: Days = 30) -> Any:
     return plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
 
 
-_BRIEF, _PROJECTS = "Return the brief a session of the project would begin with.", "List the projects of the store."
+_BRIEF, _ALL = "Return the brief a session of the project would begin with.", "List the projects of the store."
 _NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
 add("/api/brief", _NOTHING, Prepared, lambda ask: plain(brief_of(ask.memory)), _BRIEF, selects_project=True)
-add(
-    "/api/projects", _NOTHING, {"projects": [Project]}, lambda ask: {"projects": plain(projects(ask.memory))}, _PROJECTS
-)
+add("/api/projects", _NOTHING, {"projects": [Project]}, lambda ask: {"projects": plain(projects(ask.memory))}, _ALL)
 add("/api/version", _NOTHING, {"version": str}, lambda _: {"version": __version__}, "Return the version of Holdfast.")
 
 
@@ -329,7 +318,7 @@ add("/api/version", _NOTHING, {"version": str}, lambda _: {"version": __version_
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
-    (database,) = table([counts], "path=place, size=bytes, observations=everywhere, events, projects")
+    (database,) = table([counts], "database")
     return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 

@@ -165,7 +165,8 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
 
 
 def table(items: Iterable[object], columns: str, **filters: Callable[[Any], object]) -> list[Row]:
-    """Return a row for each item by a map of its columns (surfaces/maps.py), which may name these filters."""
+    """Return a row for each item by a map of its columns (surfaces/maps.py) or its name; it may name these filters."""
+    columns = WORDS["columns"].get(columns, columns)
     return [mapped(columns, item, None, Terms(filters=filters)) for item in items]
 
 

@@ -168,9 +168,7 @@ def _map(ask: Ask) -> dict[str, Any]:
     return shown | {"folder": here, "folders": listed, "not_listed": len(folders) - len(listed), "most": MOST_OPEN}
 
 
-@render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
-def _map_page(ask: Ask) -> dict[str, Any]:
-    return {"date": ask.text("as_of")[:10]}
+render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)(lambda ask: {"date": ask.text("as_of")[:10]})
 
 
 def folders_in(known: Knowledge, at: str) -> list[Folder]:
@@ -281,9 +279,9 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
 )
 def _near(ask: Ask) -> dict[str, Any]:
     """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""
-    node, known = ask.text("node"), _known(ask)
-    shown: dict[str, Any] = {"node": node, "center": None, "path": "", "hubs": (), "files": (), "most": MOST_NEAR}
-    shown["sought"] = False  # True if what is shown is only the closest to some words, or nothing
+    # `sought` is true if what is shown is only the closest to some words, or nothing.
+    node, known, shown = ask.text("node"), _known(ask), dict[str, Any](center=None, sought=False, most=MOST_NEAR)
+    shown |= {"node": node, "path": "", "hubs": (), "files": ()}
     if node in known.cited:
         return shown | {"path": node, "branches": _around_file(known, node)}
     if node and is_reference(ask.memory, node):

@@ -29,7 +29,6 @@ from holdfast.verbs.sessions.session import list_sessions, session_agents
 LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
-COLUMNS = "id, kind, title, body, scopes, tags, anchors, state, confidence, created_at, updated_at"
 STATES = ("active", "pending", "held", "retired")
 SORTS = WORDS["orders"]
 ORDERS: dict[str, Order] = {"oldest": "oldest", "changed": "changed", "shown": "shown", "title": "title"}
@@ -52,7 +51,7 @@ def export(ask: Ask) -> Response:
         known = _page(ask, replace(query, limit=render.MOST_ROWS), _state(ask))
         render.check_rows(known.total)
         records = known.records
-    return render.download(ask, "memories", render.table(records, COLUMNS), list(map(record_to_json, records)))
+    return render.download(ask, "memories", render.table(records, "memories"), list(map(record_to_json, records)))
 
 
 @render.answer_at("/memories/saved", render.ACTS)
@@ -181,11 +180,10 @@ def titles(ask: Ask) -> Response:
         if sort == "memory" and text:
             query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
             hits = recall(ask.memory, query, surface=False)
-            columns = "id=record.id, kind=record.kind, title=record.title, url=record.id|page"
-            found += render.table(hits, columns, page=lambda id_: render.address(ask, f"/r/{id_}"))
+            found += render.table(hits, "found", page=lambda id_: render.address(ask, f"/r/{id_}"))
         where, names_of = PLACES.get(sort, ("", lambda *_: ()))
         pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))
-        near = sorted((len(title), title, id_) for id_, title in pairs if text.lower() in title.lower())
+        near = sorted((len(title), title, id_) for id_, title in pairs if title and text.lower() in title.lower())
         found += [
             {"id": id_, "kind": sort, "title": title, "url": render.address(ask, where + quote(id_, safe=""))}
             for _, title, id_ in near[:MOST_PLACES]
@@ -203,11 +201,9 @@ PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
     "anchor": ("/file?path=", anchors),
     "session": (
         "/sessions/",
-        lambda ask, _: [
-            (one.id, one.title)
-            for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
-            if one.title
-        ],
+        lambda ask, _: (
+            (one.id, one.title) for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+        ),
     ),
     "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
     "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),

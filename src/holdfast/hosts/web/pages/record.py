@@ -46,6 +46,7 @@ TYPED = ("text", "list", "choice", "flag")  # types of fields that a form has
 TEXTS, WORDS, LINES = ("title", "body", "kind", "confidence"), ("scopes", "tags"), ("anchors", "triggers")
 MOST_LINES, MOST_READ, MOST_BYTES = 40, 3_000, 200_000
 NEAR, MOST_GROUPS = 2, 5  # lines around what changed, and places in a file that are shown
+Save = Callable[[Memory, Waivers], tuple[str, Any]]
 MOST_USES, MOST_TRIED = 50, 500  # uses of a memory, and past actions that a new trigger is tried on
 
 
@@ -154,11 +155,7 @@ def edit(ask: Ask) -> Response:
 
 
 def _saved(
-    ask: Ask,
-    memory: Memory,
-    save: Callable[[Memory, Waivers], tuple[str, Any]],
-    where: Callable[[Any], str],
-    again: Callable[..., Response],
+    ask: Ask, memory: Memory, save: Save, where: Callable[[Any], str], again: Callable[..., Response]
 ) -> Response:
     """Save what a form has and go to `where` it is; if it is refused, show the form `again` with the reason."""
     insists = bool(ask.field("anyway"))
