@@ -64,16 +64,12 @@ def served(folder: Path, environment: dict[str, str], keys: dict[str, str]) -> I
         yield one
 
 
-def bearer(key: str) -> str:
-    return f"Bearer {key}"
-
-
 def get(served: Served, path: str, key: str = "") -> httpx2.Response:
-    return httpx2.get(urljoin(served.url, path), headers={"authorization": bearer(key)} if key else {}, timeout=120)
+    return httpx2.get(urljoin(served.url, path), headers={"authorization": f"Bearer {key}"} if key else {}, timeout=120)
 
 
 def call(served: Served, key: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> str:
-    more = {"authorization": bearer(key), **(headers or {})}
+    more = {"authorization": f"Bearer {key}", **(headers or {})}
     reply = served.ask("tools/call", {"name": name, "arguments": arguments}, **more)
     assert reply.status == 200, reply
     return str(reply.json["result"]["content"][0]["text"])
@@ -82,7 +78,7 @@ def call(served: Served, key: str, name: str, headers: dict[str, str] | None = N
 def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None:
     anna = keys["anna"]
     changed = anna[:-1] + ("A" if anna[-1] != "A" else "B")
-    wrong = [bearer(key) for key in ("", "wrong", changed, anna.upper(), f"{anna} {anna}", "*", "é")]
+    wrong = [f"Bearer {key}" for key in ("", "wrong", changed, anna.upper(), f"{anna} {anna}", "*", "é")]
     for shown in (None, "", anna, f"Basic {anna}", *wrong):
         assert served.ask("tools/list", authorization=shown).status == 401, shown
     for path in ("/metrics", "/", "/mcp", "/anything"):
@@ -108,25 +104,25 @@ def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served:
 def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str]) -> None:
     assert served.ask("tools/list", holdfast_project=BANK).status == 403
     assert served.ask("tools/list", holdfast_project=SHOP).status == 200
-    assert served.ask("tools/list", authorization=bearer(keys["root"])).status == 400
+    assert served.ask("tools/list", authorization=f"Bearer {keys['root']}").status == 400
 
 
 def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) -> None:
     assert cli("server", "user", "add", "dora").returncode == 0
     made = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--days", "30", "--json"))
-    assert served.ask("tools/list", authorization=bearer(made["key"])).status == 200
+    assert served.ask("tools/list", authorization=f"Bearer {made['key']}").status == 200
     turned = answer(cli("server", "key", "rotate", made["id"], "--json"))
-    assert served.ask("tools/list", authorization=bearer(made["key"])).status == 401
-    assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 200
+    assert served.ask("tools/list", authorization=f"Bearer {made['key']}").status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {turned['key']}").status == 200
     listed = {one["id"]: one for one in answer(cli("server", "key", "list", "dora", "--json"))}
     assert (listed[made["id"]]["state"], listed[turned["id"]]["state"]) == ("revoked", "works")
     assert listed[turned["id"]]["used_at"]
     assert "hash" not in listed[turned["id"]]
     assert cli("server", "key", "revoke", turned["id"]).returncode == 0
-    assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {turned['key']}").status == 401
     again = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--json"))
     assert cli("server", "user", "remove", "dora").returncode == 0
-    assert served.ask("tools/list", authorization=bearer(again["key"])).status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {again['key']}").status == 401
 
 
 def test_only_hashes_of_keys_are_kept(environment: dict[str, str], keys: dict[str, str]) -> None:
@@ -148,7 +144,7 @@ def test_sessions_belong_to_their_user_in_the_older_era(served: Served, keys: di
     assert "lavender" in asyncio.run(session())
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
     begun = served.post(message, mcp_protocol_version="2025-11-25")
-    taken = {"authorization": bearer(keys["ben"]), "mcp_session_id": begun.headers["mcp-session-id"]}
+    taken = {"authorization": f"Bearer {keys['ben']}", "mcp_session_id": begun.headers["mcp-session-id"]}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
     assert served.post(listing, mcp_protocol_version="2025-11-25", **taken).status == 404
 
@@ -162,7 +158,7 @@ def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
 
 
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:
-    assert served.ask("tools/list", authorization=bearer("nobody")).status == 401
+    assert served.ask("tools/list", authorization="Bearer nobody").status == 401
     call(served, keys["anna"], "remember", text="The printer of the kiosk eats blue paper.")
     assert get(served, "/metrics", keys["anna"]).status_code == 403
     told = get(served, "/metrics", keys["root"])

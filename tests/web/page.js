@@ -16,4 +16,17 @@ window.checks = {
   }),
   open() { for (const one of document.querySelectorAll("main details, #pane details")) one.open = true; },
   wide: () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+  // How many elements there are, and those that begin inside another one beside them.
+  overlapping(selector) {
+    const boxes = [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+    const beside = (one, other) => one !== other && Math.abs(one.y - other.y) <= 10;
+    return [boxes.length, boxes.filter((one) => boxes.some((other) => beside(one, other) && one.x >= other.x && one.x < other.right - 1))];
+  },
+  // What axe finds, and whether the page is wider than the window.
+  async faults(within = "body") {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const { violations } = await axe.run(within, { runOnly: tags, resultTypes: ["violations"] });
+    const found = violations.map((one) => [one.id, one.nodes[0].html.slice(0, 160)]);
+    return this.wide() ? [["scrolls sideways"], ...found] : found;
+  },
 };

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
@@ -367,11 +367,7 @@ def test_forms_fit_where_they_open(seen: Seen) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(seen.viewer.base + (page.locator("[data-open]").first.get_attribute("href") or ""))
     page.keyboard.press("e")
-    boxes = [box for field in page.locator(".sheet .grid label").all() if (box := field.bounding_box())]
-    assert len(boxes) == 4
-    for one, other in combinations(boxes, 2):
-        apart = one["x"] + one["width"] <= other["x"] + 1 or other["x"] + other["width"] <= one["x"] + 1
-        assert apart or abs(one["y"] - other["y"]) > 10
+    assert page.evaluate("checks.overlapping('.sheet .grid label')") == [4, []]
     page.set_viewport_size({"width": 390, "height": 844})
     record = keep(seen.memory, LONG, kind="scar", fields=SCAR)
     page.goto(seen.viewer.base + "/memories?kind=scar")
@@ -422,29 +418,19 @@ def test_every_page_fits_moves_nothing_and_passes_axe(
         found += [(path, "moves")] if page.evaluate("checks.shift()") > 0.1 else []
         page.evaluate("checks.same()")
         page.evaluate(Axe().axe_script)
-        found += [(path, *one) for one in faults(page)]
+        found += [(path, *one) for one in page.evaluate("checks.faults()")]
         links = page.locator('main a[data-open][href^="/r/"]:visible')
         if width >= 1280 and not path.startswith("/r/") and links.count():
             links.first.click()
             expect(page.locator("#pane .history li").first).to_be_visible()
         page.evaluate("checks.open()")
-        found += [(path, *one) for one in faults(page)]
+        found += [(path, *one) for one in page.evaluate("checks.faults()")]
         page.keyboard.press("Control+k")
         page.keyboard.type("le")
         expect(page.locator("#palette-list")).to_contain_text("Search for")
-        found += [(path, *one) for one in faults(page, "#palette")]
+        found += [(path, *one) for one in page.evaluate("checks.faults('#palette')")]
     context.close()
     assert not found
-
-
-def faults(page: Page, within: str = "body") -> list[tuple[str, ...]]:
-    """Return what axe finds, and whether the page is wider than the window."""
-    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
-    found = page.evaluate(
-        "([within, options]) => axe.run(within, options).then((found) => found.violations)", [within, options]
-    )
-    wide = [("scrolls sideways",)] if page.evaluate("checks.wide()") else []
-    return [*wide, *((one["id"], one["nodes"][0]["html"][:160]) for one in found)]
 
 
 def test_stored_text_is_not_run_by_a_real_browser(seen: Seen) -> None:
@@ -473,10 +459,6 @@ def test_everything_needed_works_without_scripts(seen: Seen) -> None:
 @pytest.mark.whole
 def test_the_first_paint_waits_for_no_script(seen: Seen) -> None:
     page = seen.context.new_page()
-    page.route(re.compile(r"/assets/.*\.js"), never)
+    page.route(re.compile(r"/assets/.*\.js"), lambda _: None)  # they are on their way for good
     page.goto(seen.viewer.base + "/memories?q=ledger", wait_until="commit")
     expect(page.locator(".hits .hit").first).to_be_visible()
-
-
-def never(_: Route) -> None:
-    """Let a script be on its way for good."""
