@@ -1,4 +1,4 @@
-"""`holdfast server run` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, and a clean end."""
+"""`holdfast server run` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, its viewer, a clean end."""
 
 import asyncio
 import json
@@ -7,15 +7,15 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpx2
 import psycopg
 import pytest
+from playwright.sync_api import expect
 
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.postgres.row_security import VISIBLE
@@ -26,6 +26,7 @@ from tests.hosts.running import ROOT, Run, answer, ended, module, runner, wait_f
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import INITIALIZE
 from tests.rows import missing, rows, some
+from tests.web.running import CHROMIUM, chromium, stream
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
@@ -220,11 +221,48 @@ def test_many_sessions_at_once_find_what_they_kept(served: Served, own_home: Pat
     ended(bench(*command, program=module("bench")), 0, "30 of 30 sessions")
 
 
+@pytest.mark.whole
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
+def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, keys: dict[str, str]) -> None:
+    base = served.url.removesuffix("/mcp")
+    text = "The kiosk firmware needs a cold reboot after flashing."
+    assert "Saved" in call(served, keys["ben"], "remember", text=text)
+    with chromium() as browser:
+        context = browser.new_context()
+        expect.set_options(timeout=180_000)
+        page = context.new_page()
+        page.goto(f"{base}/memories?q=kiosk+firmware")
+        page.get_by_label("Your key").fill(keys["anna"])
+        page.get_by_role("button", name="Log in").click()
+        expect(page).to_have_url(f"{base}/memories?q=kiosk+firmware")
+        expect(page.get_by_text("anna", exact=True)).to_be_visible()
+        page.get_by_role("link", name=re.compile("kiosk firmware")).first.click()
+        expect(page.locator("#pane h1")).to_contain_text("kiosk firmware")
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(f"{base}/login")
+        page.goto(f"{base}/memories")
+        expect(page.get_by_label("Your key")).to_be_visible()
+        assert [cookie["name"] for cookie in context.cookies() if "pass" in cookie.get("name", "")] == []
+
+
+def test_the_live_stream_tells_what_is_ones_own_and_ends_with_the_key(
+    served: Served, cli: Run, keys: dict[str, str]
+) -> None:
+    made = answer(cli("server", "key", "add", "anna", "--project", SHOP, "--json"))
+    with stream(served.url, made["key"], "project=*") as live:
+        call(served, keys["carla"], "remember", text="The bank's lift stops at the third floor.")
+        call(served, keys["ben"], "remember", text="The shop's lift stops at the second floor.")
+        told = next(line for line in live if line.startswith(b"data:") and b"floor" in line)
+        assert (b"second floor" in told, b"third floor" in told) == (True, False)
+        assert cli("server", "key", "revoke", made["id"]).returncode == 0
+        call(served, keys["ben"], "remember", text="The shop's stairs creak at night.")
+        assert b"stairs" not in live.read()
+
+
 # A server whose login owns nothing: it serves, and by itself its login sees nothing at all.
 
 
-@dataclass(frozen=True)
-class Nobody:
+class Nobody(NamedTuple):
     """A login that owns nothing and may serve, its address, and the database as its owner sees it."""
 
     login: str

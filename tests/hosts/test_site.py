@@ -31,6 +31,7 @@ from tests.conftest import keep
 from tests.hosts import team
 from tests.hosts.team import BANK, OURS, OWN, SHOP, THERE, at_work
 from tests.rows import WHOLE, each, missing, sampled, some
+from tests.web.test_guard import filled
 
 ORIGIN = "http://memory.example.org"
 USERS = (team.ANNA, team.BEN, team.READER, team.CARLA, team.visit("root", "*", role="admin"))
@@ -97,11 +98,6 @@ def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
             add_user(members.owner, access.user)
             keys[access.user] = issue(members.owner, access.user, access.projects, access.role)[0]
         yield Fort(members, site_of(members, folder, rate=1e6, burst=1e6), keys, portal, ids)
-
-
-def filled(path: str, said: str) -> str:
-    """Write an address with something said wherever it names a thing."""
-    return path.replace("{id}", said).replace("{what}", "retire")
 
 
 def addresses(path: str, fort: Fort) -> Iterator[str]:
@@ -285,9 +281,8 @@ def test_a_revoked_or_rotated_key_ends_its_passes_at_the_next_request(fort: Fort
 
 def test_a_pass_is_good_for_half_a_day(fort: Fort) -> None:
     owner, key = fort.members.owner, find_key(fort.members.owner, fort.keys["anna"].split("_")[1])
-    before = owner.clock
     for hours, status in ((11, 200), (13, 303)):
-        earlier = before._now() - 3_600 * hours
+        earlier = owner.clock._now() - 3_600 * hours
         browser = fort.browser()
         browser.cookies.set("holdfast-pass", pass_for(replace(owner, clock=Clock(partial(float, earlier))), key))
         assert browser.get("/memories").status_code == status, hours
@@ -312,9 +307,7 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
 @each("order", ["private team", "team private"])
 def test_each_request_says_for_itself_whether_what_it_saves_is_private(fort: Fort, order: str) -> None:
     key = {"authorization": f"Bearer {issue(fort.members.owner, 'anna', (SHOP,))[0]}", "origin": ORIGIN}
-    words = iter(
-        ("Badges open the side door.", "Heating runs till six.", "Parcels wait upstairs.", "Mugs are washed at noon.")
-    )
+    words = iter(("Badges open doors.", "Heating runs late.", "Parcels wait upstairs.", "Mugs dry by noon."))
     for visibility, path in product(order.split(), ("/api/memory/save", "/remember")):
         text, headers = f"{order}: {next(words)}", {**key, "holdfast-visibility": visibility}
         sent = json.dumps({"text": text}) if path.startswith("/api") else f"body={quote(text)}"
