@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.strategies import one_of
+from hypothesis.strategies import just, one_of
 from jsonschema import validate  # type: ignore[import-untyped]
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation.modes import GenerationMode
@@ -110,12 +110,12 @@ def test_whatever_is_thrown_at_it_no_endpoint_fails(site: Site) -> None:
         derandomize=True,
         database=None,
     )
+
+    def send(case: Any, sent: list[int]) -> None:
+        sent.append(case.call_and_validate(headers=headers, checks=CHECKS).status_code)
+
     for one in sampled(ENDPOINTS, 6):
         operation, sent = schema[one.path][one.method], list[int]()
         modes = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
-
-        def send(case: Any, sent: list[int] = sent) -> None:
-            sent.append(case.call_and_validate(headers=headers, checks=CHECKS).status_code)
-
-        tried(given(case=one_of(modes))(send))()
+        tried(given(case=one_of(modes), sent=just(sent))(send))()
         assert sent, one.path
