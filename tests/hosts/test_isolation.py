@@ -8,10 +8,9 @@ The calls are made from the tables of tools, resources and prompts, so a new one
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -46,8 +45,7 @@ EACH_TOOL = each(("name", "tool"), TOOLS)
 pytestmark = pytest.mark.xdist_group("isolation")
 
 
-@dataclass(frozen=True)
-class Fort:
+class Fort(NamedTuple):
     """The store, and what there is in it to be had."""
 
     members: Members
@@ -102,8 +100,6 @@ def _choices(schema: dict[str, Any]) -> list[Any]:
 def _value(schema: dict[str, Any], said: str) -> Any:
     kinds = schema.get("type", "string")
     match kinds if isinstance(kinds, str) else next(iter(kinds)):
-        case "string":
-            return said
         case "integer" | "number":
             return int(said) if said.isdigit() else max(1, schema.get("minimum", 1))
         case "boolean":

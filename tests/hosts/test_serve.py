@@ -1,4 +1,4 @@
-"""`holdfast server run` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, and a clean end."""
+"""`holdfast server run` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, its viewer, a clean end."""
 
 import asyncio
 import json
@@ -7,15 +7,15 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpx2
 import psycopg
 import pytest
+from playwright.sync_api import expect
 
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.postgres.row_security import VISIBLE
@@ -26,6 +26,7 @@ from tests.hosts.running import ROOT, Run, answer, ended, module, runner, wait_f
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import INITIALIZE
 from tests.rows import missing, rows, some
+from tests.web.running import CHROMIUM, chromium, stream
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
@@ -64,16 +65,12 @@ def served(folder: Path, environment: dict[str, str], keys: dict[str, str]) -> I
         yield one
 
 
-def bearer(key: str) -> str:
-    return f"Bearer {key}"
-
-
 def get(served: Served, path: str, key: str = "") -> httpx2.Response:
-    return httpx2.get(urljoin(served.url, path), headers={"authorization": bearer(key)} if key else {}, timeout=120)
+    return httpx2.get(urljoin(served.url, path), headers={"authorization": f"Bearer {key}"} if key else {}, timeout=120)
 
 
 def call(served: Served, key: str, name: str, headers: dict[str, str] | None = None, **arguments: Any) -> str:
-    more = {"authorization": bearer(key), **(headers or {})}
+    more = {"authorization": f"Bearer {key}", **(headers or {})}
     reply = served.ask("tools/call", {"name": name, "arguments": arguments}, **more)
     assert reply.status == 200, reply
     return str(reply.json["result"]["content"][0]["text"])
@@ -82,7 +79,7 @@ def call(served: Served, key: str, name: str, headers: dict[str, str] | None = N
 def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None:
     anna = keys["anna"]
     changed = anna[:-1] + ("A" if anna[-1] != "A" else "B")
-    wrong = [bearer(key) for key in ("", "wrong", changed, anna.upper(), f"{anna} {anna}", "*", "é")]
+    wrong = [f"Bearer {key}" for key in ("", "wrong", changed, anna.upper(), f"{anna} {anna}", "*", "é")]
     for shown in (None, "", anna, f"Basic {anna}", *wrong):
         assert served.ask("tools/list", authorization=shown).status == 401, shown
     for path in ("/metrics", "/", "/mcp", "/anything"):
@@ -108,25 +105,25 @@ def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served:
 def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str]) -> None:
     assert served.ask("tools/list", holdfast_project=BANK).status == 403
     assert served.ask("tools/list", holdfast_project=SHOP).status == 200
-    assert served.ask("tools/list", authorization=bearer(keys["root"])).status == 400
+    assert served.ask("tools/list", authorization=f"Bearer {keys['root']}").status == 400
 
 
 def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) -> None:
     assert cli("server", "user", "add", "dora").returncode == 0
     made = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--days", "30", "--json"))
-    assert served.ask("tools/list", authorization=bearer(made["key"])).status == 200
+    assert served.ask("tools/list", authorization=f"Bearer {made['key']}").status == 200
     turned = answer(cli("server", "key", "rotate", made["id"], "--json"))
-    assert served.ask("tools/list", authorization=bearer(made["key"])).status == 401
-    assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 200
+    assert served.ask("tools/list", authorization=f"Bearer {made['key']}").status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {turned['key']}").status == 200
     listed = {one["id"]: one for one in answer(cli("server", "key", "list", "dora", "--json"))}
     assert (listed[made["id"]]["state"], listed[turned["id"]]["state"]) == ("revoked", "works")
     assert listed[turned["id"]]["used_at"]
     assert "hash" not in listed[turned["id"]]
     assert cli("server", "key", "revoke", turned["id"]).returncode == 0
-    assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {turned['key']}").status == 401
     again = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--json"))
     assert cli("server", "user", "remove", "dora").returncode == 0
-    assert served.ask("tools/list", authorization=bearer(again["key"])).status == 401
+    assert served.ask("tools/list", authorization=f"Bearer {again['key']}").status == 401
 
 
 def test_only_hashes_of_keys_are_kept(environment: dict[str, str], keys: dict[str, str]) -> None:
@@ -148,7 +145,7 @@ def test_sessions_belong_to_their_user_in_the_older_era(served: Served, keys: di
     assert "lavender" in asyncio.run(session())
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
     begun = served.post(message, mcp_protocol_version="2025-11-25")
-    taken = {"authorization": bearer(keys["ben"]), "mcp_session_id": begun.headers["mcp-session-id"]}
+    taken = {"authorization": f"Bearer {keys['ben']}", "mcp_session_id": begun.headers["mcp-session-id"]}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
     assert served.post(listing, mcp_protocol_version="2025-11-25", **taken).status == 404
 
@@ -162,7 +159,7 @@ def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
 
 
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:
-    assert served.ask("tools/list", authorization=bearer("nobody")).status == 401
+    assert served.ask("tools/list", authorization="Bearer nobody").status == 401
     call(served, keys["anna"], "remember", text="The printer of the kiosk eats blue paper.")
     assert get(served, "/metrics", keys["anna"]).status_code == 403
     told = get(served, "/metrics", keys["root"])
@@ -224,11 +221,48 @@ def test_many_sessions_at_once_find_what_they_kept(served: Served, own_home: Pat
     ended(bench(*command, program=module("bench")), 0, "30 of 30 sessions")
 
 
+@pytest.mark.whole
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
+def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, keys: dict[str, str]) -> None:
+    base = served.url.removesuffix("/mcp")
+    text = "The kiosk firmware needs a cold reboot after flashing."
+    assert "Saved" in call(served, keys["ben"], "remember", text=text)
+    with chromium() as browser:
+        context = browser.new_context()
+        expect.set_options(timeout=180_000)
+        page = context.new_page()
+        page.goto(f"{base}/memories?q=kiosk+firmware")
+        page.get_by_label("Your key").fill(keys["anna"])
+        page.get_by_role("button", name="Log in").click()
+        expect(page).to_have_url(f"{base}/memories?q=kiosk+firmware")
+        expect(page.get_by_text("anna", exact=True)).to_be_visible()
+        page.get_by_role("link", name=re.compile("kiosk firmware")).first.click()
+        expect(page.locator("#pane h1")).to_contain_text("kiosk firmware")
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(f"{base}/login")
+        page.goto(f"{base}/memories")
+        expect(page.get_by_label("Your key")).to_be_visible()
+        assert [cookie["name"] for cookie in context.cookies() if "pass" in cookie.get("name", "")] == []
+
+
+def test_the_live_stream_tells_what_is_ones_own_and_ends_with_the_key(
+    served: Served, cli: Run, keys: dict[str, str]
+) -> None:
+    made = answer(cli("server", "key", "add", "anna", "--project", SHOP, "--json"))
+    with stream(served.url, made["key"], "project=*") as live:
+        call(served, keys["carla"], "remember", text="The bank's lift stops at the third floor.")
+        call(served, keys["ben"], "remember", text="The shop's lift stops at the second floor.")
+        told = next(line for line in live if line.startswith(b"data:") and b"floor" in line)
+        assert (b"second floor" in told, b"third floor" in told) == (True, False)
+        assert cli("server", "key", "revoke", made["id"]).returncode == 0
+        call(served, keys["ben"], "remember", text="The shop's stairs creak at night.")
+        assert b"stairs" not in live.read()
+
+
 # A server whose login owns nothing: it serves, and by itself its login sees nothing at all.
 
 
-@dataclass(frozen=True)
-class Nobody:
+class Nobody(NamedTuple):
     """A login that owns nothing and may serve, its address, and the database as its owner sees it."""
 
     login: str

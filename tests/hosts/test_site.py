@@ -3,16 +3,20 @@
 Addresses are taken from the tables of pages and endpoints, so a new one is covered by being there.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from html import unescape
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from markupsafe import escape
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
@@ -27,6 +31,7 @@ from tests.conftest import keep
 from tests.hosts import team
 from tests.hosts.team import BANK, OURS, OWN, SHOP, THERE, at_work
 from tests.rows import WHOLE, each, missing, sampled, some
+from tests.web.test_guard import filled
 
 ORIGIN = "http://memory.example.org"
 USERS = (team.ANNA, team.BEN, team.READER, team.CARLA, team.visit("root", "*", role="admin"))
@@ -93,11 +98,6 @@ def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
             add_user(members.owner, access.user)
             keys[access.user] = issue(members.owner, access.user, access.projects, access.role)[0]
         yield Fort(members, site_of(members, folder, rate=1e6, burst=1e6), keys, portal, ids)
-
-
-def filled(path: str, said: str) -> str:
-    """Write an address with something said wherever it names a thing."""
-    return path.replace("{id}", said).replace("{what}", "retire")
 
 
 def addresses(path: str, fort: Fort) -> Iterator[str]:
@@ -170,6 +170,9 @@ def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(fort: Fort) -> N
         for said in sampled((ours["fact"], ours["session"], OURS[0]), 3):
             reply = browser.get(f"{filled(path, said)}?q={OURS[0]}&query={OURS[0]}&node={said}")
             assert reply.status_code < 500, path
+            assert not re.search(r'method="post" (action|hx-post)|<summary>(Edit|Erase|Open a thread)<', reply.text), (
+                path
+            )
     for path in POSTED:
         reply = browser.post(filled(path, ours["fact"]), json={"title": "x", "text": "x", "ids": [ours["fact"]]})
         assert reply.status_code in (403, 404), (path, reply.status_code)
@@ -225,6 +228,22 @@ def test_the_form_is_for_everybody_but_only_a_key_that_works_gets_in_and_an_addr
         assert (reply.status_code, reply.headers["location"]) == (303, "/"), elsewhere
 
 
+def test_what_was_typed_is_kept_if_the_login_has_ended_in_the_meantime(fort: Fort) -> None:
+    browser, text = fort.browser(), 'The fountain "sings" & splashes\nat noon.'
+    data, headers = {"csrf": "earlier", "body": text, "tags": "park"}, {"origin": ORIGIN}
+    reply = browser.post("/remember?project=shop", data=data, headers=headers)
+    assert (reply.status_code, "Your key" in reply.text, "next" in reply.text) == (401, True, True)
+    assert browser.post("/remember", data=data, headers={"origin": "http://evil.example"}).status_code == 403
+    assert browser.post("/logout", headers=headers).headers["location"] == "/login"
+    for key, status in (("wrong", 401), (fort.keys["anna"], 200)):
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', reply.text))
+        reply = log_in(browser, key, **{name: unescape(value) for name, value in fields.items()})
+        assert reply.status_code == status
+    assert missing(reply.text, 'action="/remember?project=shop"', f">\n{escape(text)}</textarea>", 'value="park"') == []
+    data["csrf"] = some(re.search(r'name="csrf" value="(\w+)"', reply.text))[1]
+    assert browser.post("/remember?project=shop", data=data, headers=headers).headers["location"].startswith("/r/")
+
+
 def test_other_sites_cannot_act_for_somebody_who_is_logged_in(fort: Fort) -> None:
     browser, ours, before = fort.browser("anna"), fort.ids["ours"]["fact"], fort.events()
     right, other = form_key(browser), form_key(fort.browser("ben"))
@@ -262,9 +281,8 @@ def test_a_revoked_or_rotated_key_ends_its_passes_at_the_next_request(fort: Fort
 
 def test_a_pass_is_good_for_half_a_day(fort: Fort) -> None:
     owner, key = fort.members.owner, find_key(fort.members.owner, fort.keys["anna"].split("_")[1])
-    before = owner.clock
     for hours, status in ((11, 200), (13, 303)):
-        earlier = before._now() - 3_600 * hours
+        earlier = owner.clock._now() - 3_600 * hours
         browser = fort.browser()
         browser.cookies.set("holdfast-pass", pass_for(replace(owner, clock=Clock(partial(float, earlier))), key))
         assert browser.get("/memories").status_code == status, hours
@@ -284,6 +302,18 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
     assert [browser.get("/memories").status_code for _ in range(4)] == [200, 200, 200, 429]
     assert [log_in(stranger, "x").status_code for _ in range(3)][-1] == 429
     assert log_in(browser, "x" * 2_000).status_code == 413
+
+
+@each("order", ["private team", "team private"])
+def test_each_request_says_for_itself_whether_what_it_saves_is_private(fort: Fort, order: str) -> None:
+    key = {"authorization": f"Bearer {issue(fort.members.owner, 'anna', (SHOP,))[0]}", "origin": ORIGIN}
+    words = iter(("Badges open doors.", "Heating runs late.", "Parcels wait upstairs.", "Mugs dry by noon."))
+    for visibility, path in product(order.split(), ("/api/memory/save", "/remember")):
+        text, headers = f"{order}: {next(words)}", {**key, "holdfast-visibility": visibility}
+        sent = json.dumps({"text": text}) if path.startswith("/api") else f"body={quote(text)}"
+        assert fort.browser().post(path, content=sent, headers=headers).status_code in (200, 303)
+        saved = fort.browser().get("/api/records?limit=1", headers=key).json()["records"][0]
+        assert (saved["body"], saved["visibility"]) == (text, visibility), path
 
 
 def test_what_was_found_out_for_one_is_not_shown_to_another(fort: Fort) -> None:

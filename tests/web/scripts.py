@@ -57,6 +57,7 @@ class Script(verbs.Script):
         """Write the user's file of settings if a text is given; return it."""
         if text:
             new_file(user_file(), text)
+        assert text or not user_file().exists() or user_file().stat().st_mode & 0o077 == 0
         return user_file().read_text() if user_file().exists() else ""
 
     steps: ClassVar = verbs.Verbs(

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
@@ -20,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import git
 from tests.rows import WHOLE, some
@@ -50,6 +51,7 @@ class Seen:
         """Give a browser of its own that came by the link."""
         context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
         context.set_default_timeout(60_000)
+        context.add_init_script(path=Path(__file__).with_name("page.js"))
         expect.set_options(timeout=180_000)  # the first page of a fresh machine loads the models
         page = context.new_page()
         page.goto(self.viewer.link)
@@ -281,11 +283,41 @@ def test_what_is_done_in_the_pane_leaves_the_list_where_it_is(seen: Seen) -> Non
     page.wait_for_url("**q=shelf**")
 
 
+def test_what_was_typed_stays_if_nothing_answers_access_ended_or_the_memory_is_gone(seen: Seen) -> None:
+    record, text = keep(seen.memory, "The lobby clock is four minutes fast."), "The lobby clock is five minutes fast."
+    context = seen.enter()
+    page, other, state = context.new_page(), context.new_page(), context.storage_state()
+    other.goto(seen.viewer.base + "/remember")
+    page.goto(seen.viewer.base + "/memories?q=lobby+clock")
+    page.locator(".hits [data-open]").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#pane h1")).to_be_focused()
+    page.keyboard.press("e")
+    erase(seen.memory, record.id)
+    for place, shown in ((page.locator("#pane"), "Remember"), (other.locator("main"), text)):
+        place.locator("textarea[name=body]").fill(text)
+        context.set_offline(offline=True)
+        for said in ("does not answer", "access has ended"):
+            place.get_by_role("button", name="Save").click()
+            expect(place.locator("form [role=alert]")).to_contain_text(said)
+            context.set_offline(offline=False)
+            context.clear_cookies()
+        context.set_storage_state(state)
+        place.get_by_role("button", name="Save").click()
+        expect(place.locator("h1")).to_have_text(shown)
+    expect(page.locator("#pane textarea[name=body]")).to_have_value(text)
+    page.keyboard.press("Escape")
+    expect(page.locator(".hit.at [data-open]")).to_be_focused()
+    page.keyboard.press("Enter")  # in the list that still names it
+    expect(page.locator("h1")).to_contain_text("There is no memory")
+
+
 @pytest.mark.whole
 def test_the_palette_goes_to_a_page_and_to_a_memory(seen: Seen) -> None:
     page = seen.open("/")
     page.keyboard.press("Control+k")
     page.keyboard.type("thread")
+    expect(page.locator("#palette-q")).to_have_attribute("aria-activedescendant", "palette-0")
     page.keyboard.press("Enter")
     page.wait_for_url("**/threads")
     page.keyboard.press("Control+k")
@@ -335,18 +367,14 @@ def test_forms_fit_where_they_open(seen: Seen) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(seen.viewer.base + (page.locator("[data-open]").first.get_attribute("href") or ""))
     page.keyboard.press("e")
-    boxes = [box for field in page.locator(".sheet .grid label").all() if (box := field.bounding_box())]
-    assert len(boxes) == 4
-    for one, other in combinations(boxes, 2):
-        apart = one["x"] + one["width"] <= other["x"] + 1 or other["x"] + other["width"] <= one["x"] + 1
-        assert apart or abs(one["y"] - other["y"]) > 10
+    assert page.evaluate("checks.overlapping('.sheet .grid label')") == [4, []]
     page.set_viewport_size({"width": 390, "height": 844})
     record = keep(seen.memory, LONG, kind="scar", fields=SCAR)
     page.goto(seen.viewer.base + "/memories?kind=scar")
     title = page.locator(f'[data-open][href^="/r/{record.id}"]').first
     assert some(title.bounding_box())["width"] > 200  # not a column of three characters
     title.click()
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert not page.evaluate("checks.wide()")
     current = some(page.locator(".pages [aria-current]").bounding_box())
     # The bar at the bottom shows where one is.
     assert (current["x"] >= 0, current["y"] + current["height"] <= 844) == (True, True)
@@ -368,33 +396,11 @@ def test_counts_and_dates_read_like_sentences(seen: Seen) -> None:
         assert not re.search(r"\d{4}-\d\d-\d\dT\d\d", text), path
 
 
-# What consists of the same elements as something before it in the same kind of list is removed: axe takes a moment for each text.
-ONE_OF_EACH = """() => {
-    const seen = new Set(), named = (one) => `${one.tagName} ${one.getAttribute("class")}`;
-    for (const row of document.querySelectorAll("main :is([data-row], li, tr, .setting, .card)")) {
-        const shape = [row.parentElement, row, ...row.querySelectorAll("*")].map(named).join();
-        if (seen.has(shape)) row.remove(); else seen.add(shape);
-    }
-}"""
-
-
-# How far what is on a page moved after it was painted, as browsers measure it.
-SHIFT = """() => new Promise((done) => {
-    let moved = 0;
-    new PerformanceObserver((list) => { for (const one of list.getEntries()) moved += one.value; }).observe({ type: "layout-shift", buffered: true });
-    setTimeout(() => done(moved), 100);
-})"""
-
-
-FORMS = "() => { for (const one of document.querySelectorAll('main details, #pane details')) one.open = true; }"
-WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
-
-
 @pytest.mark.parametrize(
     ("width", "theme", "paths"),
     [
-        (390, "dark", ("/review",)),
-        *(pytest.param(*one, PAGES, marks=pytest.mark.whole) for one in product((1440, 1024, 390), ("light", "dark"))),
+        (320, "dark", ("/review",)),
+        *(pytest.param(*one, PAGES, marks=pytest.mark.whole) for one in product((1440, 1024, 320), ("light", "dark"))),
     ],
 )
 def test_every_page_fits_moves_nothing_and_passes_axe(
@@ -409,32 +415,22 @@ def test_every_page_fits_moves_nothing_and_passes_axe(
     of_one = (f"/r/{record.id}", f"/graph?node={record.id}", f"/sessions/{record.by.session}")
     for path in paths + of_one[: 3 if WHOLE else 1]:
         page.goto(seen.viewer.base + path)
-        found += [(path, "moves")] if page.evaluate(SHIFT) > 0.1 else []
-        page.evaluate(ONE_OF_EACH)
+        found += [(path, "moves")] if page.evaluate("checks.shift()") > 0.1 else []
+        page.evaluate("checks.same()")
         page.evaluate(Axe().axe_script)
-        found += [(path, *one) for one in faults(page)]
+        found += [(path, *one) for one in page.evaluate("checks.faults()")]
         links = page.locator('main a[data-open][href^="/r/"]:visible')
         if width >= 1280 and not path.startswith("/r/") and links.count():
             links.first.click()
             expect(page.locator("#pane .history li").first).to_be_visible()
-        page.evaluate(FORMS)
-        found += [(path, *one) for one in faults(page)]
+        page.evaluate("checks.open()")
+        found += [(path, *one) for one in page.evaluate("checks.faults()")]
         page.keyboard.press("Control+k")
         page.keyboard.type("le")
         expect(page.locator("#palette-list")).to_contain_text("Search for")
-        found += [(path, *one) for one in faults(page, "#palette")]
+        found += [(path, *one) for one in page.evaluate("checks.faults('#palette')")]
     context.close()
     assert not found
-
-
-def faults(page: Page, within: str = "body") -> list[tuple[str, ...]]:
-    """Return what axe finds, and whether the page is wider than the window."""
-    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
-    found = page.evaluate(
-        "([within, options]) => axe.run(within, options).then((found) => found.violations)", [within, options]
-    )
-    wide = [("scrolls sideways",)] if page.evaluate(WIDE) else []
-    return [*wide, *((one["id"], one["nodes"][0]["html"][:160]) for one in found)]
 
 
 def test_stored_text_is_not_run_by_a_real_browser(seen: Seen) -> None:
@@ -463,10 +459,6 @@ def test_everything_needed_works_without_scripts(seen: Seen) -> None:
 @pytest.mark.whole
 def test_the_first_paint_waits_for_no_script(seen: Seen) -> None:
     page = seen.context.new_page()
-    page.route(re.compile(r"/assets/.*\.js"), never)
+    page.route(re.compile(r"/assets/.*\.js"), lambda _: None)  # they are on their way for good
     page.goto(seen.viewer.base + "/memories?q=ledger", wait_until="commit")
     expect(page.locator(".hits .hit").first).to_be_visible()
-
-
-def never(_: Route) -> None:
-    """Let a script be on its way for good."""

@@ -169,14 +169,6 @@ def test_old_addresses_lead_to_new_pages_and_without_the_link_to_one_that_helps(
     assert (answer.status_code, "holdfast web" in answer.text, "viewer.css" in answer.text) == (401, True, True)
 
 
-def test_an_undo_works_once_and_settings_are_private(site: Site) -> None:
-    site.post("/settings", recall_limit="12")
-    assert user_file().stat().st_mode & 0o077 == 0
-    undo = re.findall(r'name="undo" value="([^"]+)"', site.get("/review"))[0]
-    for status in (303, 404):
-        site.post("/undo", status, undo=undo, next="/review")
-
-
 def test_the_axis_of_a_plot_ends_close_above_it_and_its_half_is_whole() -> None:
     for most in (1, 2, 3, 9, 11, 24, 25, 99, 130, 1_001, 178_285):
         end = nice(most)

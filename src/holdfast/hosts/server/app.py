@@ -21,7 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from time import monotonic as now
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
@@ -41,9 +41,9 @@ from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import served
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
 from holdfast.hosts.web import render
-from holdfast.hosts.web.app import form_of
+from holdfast.hosts.web.app import form_again, form_of
 from holdfast.hosts.web.guard import OPEN as ASSETS
-from holdfast.hosts.web.guard import SAFE, protected
+from holdfast.hosts.web.guard import SAFE, Keys, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, Unreachable
 from holdfast.surfaces.tool import Call
@@ -54,6 +54,7 @@ from holdfast.verbs.upkeep.access import PASS_DAYS, authenticate, authenticate_p
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")
 LOGIN, LEAVE = "/login", "/logout"
+ENDED = "holdfast.ended"  # where a request whose login has ended carries its address
 COOKIE, MOST_LEFT = "holdfast-pass", 10_000
 MOST_BUCKETS = 10_000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -167,17 +168,21 @@ async def enter(keys: Memory, request: Request) -> Response:
 
     The pass is signed with the hash of its key: nothing is stored for it, and any server on the same database accepts it.
     It expires with the key, after half a day, or when its user logs out; this process remembers those. A key is never
-    part of a URL.
+    part of a URL. A form that arrives after the login has ended is kept in the login form and offered again.
     """
     if request.method != "POST":
         return _form(request.query_params.get("next", ""))
     form = form_of(await request.body())
-    shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
+    if ended := request.scope.get(ENDED):
+        return _form(ended, "Your login has ended. What you typed is kept.", 401, kept=urlencode(form, doseq=True))
+    shown, wanted, kept = (form.get(name, [""])[0].strip() for name in ("key", "next", "kept"))
     found = await to_thread.run_sync(authenticate, keys, shown)
     if found is None:
-        return _form(wanted, "This key is wrong, expired or revoked.", 401)
-    answer = RedirectResponse(inside(wanted), 303)
+        return _form(wanted, "This key is wrong, expired or revoked.", 401, kept=kept)
     shown = await to_thread.run_sync(pass_for, keys, found[0])
+    answer: Response = RedirectResponse(inside(wanted), 303)
+    if kept:
+        answer = form_again(inside(wanted), form_of(kept.encode()), Keys(token="", link="", cookie=shown).form)
     # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
     secure = request.headers.get("origin", "").startswith("https:")
     answer.set_cookie(COOKIE, shown, int(PASS_DAYS * 86_400), path="/", secure=secure, **COOKIE_RULES)
@@ -190,8 +195,8 @@ def inside(wanted: str) -> str:
     return wanted if own and not wanted.startswith((LOGIN, LEAVE)) else "/"
 
 
-def _form(wanted: str, said: str = "", status: int = 200) -> Response:
-    return HTMLResponse(render.filled("login.html", next=inside(wanted), said=said), status)
+def _form(wanted: str, said: str = "", status: int = 200, kept: str = "") -> Response:
+    return HTMLResponse(render.filled("login.html", next=inside(wanted), said=said, kept=kept), status)
 
 
 @dataclass(slots=True)
@@ -247,18 +252,21 @@ class Door:
             return None
         if int(headers.get("content-length") or 0) > self.largest:
             return self._refused("large", f"A request may have {self.largest:,} bytes.", 413)
-        if path == LOGIN:  # not from another site, nor too often
-            wait = self.buckets.wait(f"login {request.client.host if request.client else ''}", now())
-            return self._too_many(wait) if wait else self._foreign(request)
+        if path == LOGIN:
+            return self._entering(request)
         try:
             known = await to_thread.run_sync(self._known, request)
         except StoreError:
             return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
-        if known is None and request.method in SAFE and "text/html" in headers.get("accept", "") and not by_key:
+        if known is None and "text/html" in headers.get("accept", "") and not by_key:
             self.metrics.count("holdfast_refused_total", reason="key")
             query = request["query_string"].decode("latin-1")
             wanted = f"{path}?{query}" if query else path  # the page to go to after the login
-            return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
+            if request.method in SAFE or path == LEAVE:
+                to = "" if inside(wanted) == "/" else f"?next={quote(wanted, safe='')}"
+                return RedirectResponse(LOGIN + to, 303)
+            request.scope.update({"path": LOGIN, ENDED: wanted})
+            return self._entering(request)
         if known is None:
             challenge = {"www-authenticate": "Bearer"}
             return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
@@ -278,6 +286,11 @@ class Door:
             return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
         shown = request.cookies.get(COOKIE, "") if request["path"] != PATH else ""
         return authenticate_pass(self.members.keys, shown) if shown and shown not in self.left else None
+
+    def _entering(self, request: Request) -> Response | None:
+        """Refuse a login from another site, or one too often."""
+        wait = self.buckets.wait(f"login {request.client.host if request.client else ''}", now())
+        return self._too_many(wait) if wait else self._foreign(request)
 
     def _foreign(self, request: Request) -> Response | None:
         """Refuse a request that changes something and comes from another site, by its Origin header."""

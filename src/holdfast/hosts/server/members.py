@@ -33,6 +33,15 @@ SCOPE = "holdfast"  # where a request carries its visit
 REMEMBERED, MOST_VIEWERS = 5_000, 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """All that the memory of a request depends on, so what is kept of one between requests is kept under this."""
+
+    access: Access
+    project: str
+    shares: bool  # with the team; False: what is saved stays private
+
+
 @dataclass(slots=True, kw_only=True)
 class Visit:
     """One request: its user, key and project; and the method, once it is known."""
@@ -47,6 +56,11 @@ class Visit:
     shown: str = ""
     allowed: Callable[[], bool] = lambda: True  # checked again while a response is being sent
 
+    @property
+    def whose(self) -> Whose:
+        """Whose memory is asked for."""
+        return Whose(self.access, self.project, self.shares)
+
 
 @dataclass(slots=True)
 class Members:
@@ -55,7 +69,7 @@ class Members:
     owner: Memory
     guarded: Memory
     keys: Memory
-    calls: Latest[tuple[Any, ...], Call] = field(default_factory=lambda: Latest(REMEMBERED))
+    calls: Latest[tuple[Whose, str], Call] = field(default_factory=lambda: Latest(REMEMBERED))
     _caches: Latest[Access, Caches] = field(default_factory=lambda: Latest(REMEMBERED))
 
     def call_and_access(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
@@ -68,24 +82,24 @@ class Members:
 
     def call_of(self, visit: Visit, session: str = "", client: Client | None = None) -> Call:
         """Return the call of a user's session in a project; another key has another call."""
-        key, who = (visit.access, visit.project, visit.shares, session), client or Client()
-        return self.calls.use(key, lambda: Call(once(lambda: join(self.own(visit), who.name)), who))
+        whose, who = visit.whose, client or Client()
+        return self.calls.use((whose, session), lambda: Call(once(lambda: join(self.own(whose), who.name)), who))
 
-    def own(self, visit: Visit) -> Memory:
+    def own(self, whose: Whose) -> Memory:
         """Open the memory of a user in a project, limited by the policies of the database."""
-        user, actor = visit.access.user, Actor(kind="agent", name=visit.access.user)
+        user, actor = whose.access.user, Actor(kind="agent", name=whose.access.user)
         new = partial(Caches, store=self.guarded.store, embedder=self.guarded.embedder)
         return replace(
             self.guarded,
-            config=replace(self.owner.config, project=visit.project, agent=user, session="", home=""),
-            checkout=RemoteCheckout(visit.project),
-            context=Context(actor=actor, user=user, shares=visit.shares, role=visit.access.role),
+            config=replace(self.owner.config, project=whose.project, agent=user, session="", home=""),
+            checkout=RemoteCheckout(whose.project),
+            context=Context(actor=actor, user=user, shares=whose.shares, role=whose.access.role),
             observing=lambda: None,
             copies=lambda _told, _is_outdated: Scrubbed(),  # users have no access to files of the server's machine
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
             feedback={},
             # Shared by equal accesses only: word frequencies depend on which records are visible.
-            caches=self._caches.use(visit.access, new),
+            caches=self._caches.use(whose.access, new),
         )
 
 
@@ -95,7 +109,7 @@ class Site:
     def __init__(self, members: Members, settings: Settings) -> None:
         self.members, self.settings, self.watcher = members, settings, Watcher(members.owner)
         self.inner = pages_and_api(self.watcher)
-        self._viewers = Latest[tuple[Access, str], Viewer](MOST_VIEWERS)
+        self._viewers = Latest[Whose, Viewer](MOST_VIEWERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -111,11 +125,11 @@ class Site:
             return
 
         def new() -> Viewer:
-            memory, keys = as_person(self.members.own(visit)), Keys(token="")
+            memory, keys = as_person(self.members.own(visit.whose)), Keys(token="")
             return Viewer(memory, self.settings, keys, self.watcher, reload=lambda: self.settings)
 
         with asking(visit.access):
-            viewer = await to_thread.run_sync(self._viewers.use, (visit.access, visit.project), new)
+            viewer = await to_thread.run_sync(self._viewers.use, visit.whose, new)
             keys = Keys(token="", link="", cookie=visit.shown)
             own = {"viewer": replace(viewer, keys=keys), "trusted": visit.trusted, "allowed": visit.allowed}
             scope["state"] = scope.get("state", {}) | own

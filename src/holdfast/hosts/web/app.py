@@ -10,7 +10,7 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
@@ -19,16 +19,15 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import Settings
 from holdfast.hosts.loopback import HOST, listening, serve
 from holdfast.hosts.web import endpoints, render
-from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
+from holdfast.hosts.web.guard import OPEN, Guard, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review  # noqa: F401  each adds its pages
 from holdfast.hosts.web.render import Answer
-from holdfast.hosts.web.viewer import Viewer, answering, as_person, asked
-from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
+from holdfast.hosts.web.viewer import Form, Viewer, answering, as_person, asked, status_of
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import keeping_up
 
-STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 FOREVER = "public, max-age=31536000, immutable"
 DEFAULT_PORT = 4654
 log = logging.getLogger(__name__)
@@ -107,11 +106,16 @@ def form_of(body: bytes) -> dict[str, list[str]]:
         raise Invalid("The form cannot be read.") from problem
 
 
+def form_again(path: str, form: Form, key: str, status: int = 200) -> Response:
+    """Return a page with what was typed in a form that was refused; its button sends the form again, with the right key."""
+    return HTMLResponse(render.filled("again.html", path=path, form=form, csrf=key), status)
+
+
 async def _presented(request: Request, problem: Exception) -> Response:
     """Present a refusal with its reason, or a bug without its internals: as JSON, as text, or on a page."""
     headers: Mapping[str, str] = {}
     if isinstance(problem, HoldfastError):
-        status = next((status for kind, status in STATUS if isinstance(problem, kind)), 500)
+        status = status_of(problem)
         named = request.path_params.get("id")
         if status == 400 and request.url.path in (f"/r/{named}", f"/sessions/{named}"):
             status = 404  # an address that no memory or session can have
@@ -128,7 +132,7 @@ async def _presented(request: Request, problem: Exception) -> Response:
 
 
 async def _said(request: Request, status: int, error: str, message: str, hint: str) -> Response:
-    if request.url.path.startswith(("/api", "/stream")) and request.method in (*SAFE, "POST", "DELETE"):
+    if request.url.path.startswith(("/api", "/stream")):
         return JSONResponse({"error": error, "message": message, "hint": hint}, status)
     if request.url.path.startswith(OPEN):  # static files are served without a key
         return PlainTextResponse(f"{message}\n", status)
@@ -136,6 +140,8 @@ async def _said(request: Request, status: int, error: str, message: str, hint: s
         ask = asked(request)
     except HoldfastError:
         return PlainTextResponse(f"{message}\n", status)
+    if message == FOREIGN and not ask.fragment:
+        return form_again(render.here(ask), form_of(await request.body()), ask.viewer.keys.form, status)
     came = urlsplit(request.headers.get("referer", ""))
     is_ours = came.netloc == request.headers.get("host") and came.path != request.url.path
     back = came._replace(scheme="", netloc="", fragment="").geturl() if is_ours else ""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from anyio import to_thread
@@ -59,27 +60,20 @@ _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, "An id as it is shown, or the whole id."]
+Question = Annotated[str, "The question."]
+AsOf = Annotated[str, "As it was known on this date."]
+Fit = Annotated[Mode, "How well an answer must fit."]
+Before = Annotated[str, "Continue from here: `before` of the last answer."]
+OfSession = Annotated[str, "Only this session."]
 Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
 Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
 Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
 Days = Annotated[int, "How many days back.", {"minimum": 1, "maximum": 365}]
-_ROWS = [Json]
-_RECORD: Json = dict.fromkeys("id kind state visibility confidence source created_at updated_at url".split(), str)
-_RECORD |= {"revision": int, "fields?": Json, "origin?": Json, "links?": _ROWS}
-_RECORD |= dict.fromkeys("title? body? project? reason? verified_at?".split(), str)
-_RECORD |= {f"{name}?": [str] for name in ("scopes", "tags", "anchors", "triggers")}
-_RECALLED: Json = {"hits": ["Hit"], "related": _ROWS, "notes": [str], "search": str, "confidence": str}
-_RECALLED |= dict.fromkeys(("gated", "cut", "lagging"), int)
-_EFFECT: Json = {"record": "Record", "shown": int, "outcomes": dict[str, int], "blind_spot": bool}
-_EFFECT |= dict.fromkeys(("heeded", "weight"), float)
+# The document about the API, and shapes that several results have: records with their links are not what `plain` makes of them.
+DOCUMENT, SHAPES = parse_json(read_regular(Path(__file__).with_name("api.json"))).values()
+COMPONENTS: Json = SHAPES | {"Freshness": Freshness, "Session": Session, "Event": Event}
+COMPONENTS |= {"Usage": Usage, "Judged": Freshness | None, "Entry": get_type_hints(Item) | {"records": [Json]}}
 _HEALTH = get_type_hints(Health) | {"measures": [get_type_hints(Measure) | {"cost": float}]}
-_LEFT = {"session": Session, "records": ["Record"], "recalls": int, "last_at": str, "close": Json}
-_SHOWN = {"usage": Usage, "number": int, "superseded_by": str, "freshness": Freshness | None}
-_HIT: Json = {"record": "Record", "score": float, "confidence": str, "snippet": str, "freshness": Freshness | None}
-_HIT |= {"why": dict[str, float]}
-# Shapes that several results have; records with their links are not what `plain` makes of them.
-COMPONENTS: Json = {"Record": _RECORD, "Freshness": Freshness, "Session": Session, "Event": Event, "Hit": _HIT}
-COMPONENTS |= {"Entry": get_type_hints(Item) | {"records": _ROWS}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,22 +175,15 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
             "parameters": parameters,
             "responses": {"200": result, **others},
         } | ({"requestBody": {"required": False, "content": texts}} if method == "post" else {})
-    problem = {"error": str, "message": str, "hint": str}
-    about = "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`."
-    schemas = {name: result_schema(shape) for name, shape in {"Problem": problem, **COMPONENTS}.items()}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Holdfast", "version": __version__, "description": about},
-        "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-        "security": [{"token": []}],
-    }
+    schemas = {name: result_schema(shape) for name, shape in COMPONENTS.items()}
+    info = DOCUMENT["info"] | {"version": __version__}
+    return {**DOCUMENT, "info": info, "paths": paths, "components": DOCUMENT["components"] | {"schemas": schemas}}
 
 
 def result_schema(shape: Any) -> Schema:
     """Return the schema of what `plain` makes of a value: of a type, `{"name": shape}`, `[shape]` or the name of a component.
 
-    A type may be named as JSON Schema does. A name that ends in `?` may be missing.
+    A type may be named as JSON Schema does. A name that ends in `?` may be missing, `*` stands for any name.
     """
     if isinstance(shape, str):
         return result_schema(_NAMED[shape]) if shape in _NAMED else {"$ref": f"#/components/schemas/{shape}"}
@@ -204,6 +191,8 @@ def result_schema(shape: Any) -> Schema:
         return {"type": "array", "items": result_schema(shape[0])}
     if is_dataclass(shape) and shape is not Record:
         shape = get_type_hints(shape)
+    if isinstance(shape, dict) and "*" in shape:
+        return {"type": "object", "additionalProperties": result_schema(shape["*"])}
     if isinstance(shape, dict):
         properties = {name.removesuffix("?"): result_schema(part) for name, part in shape.items()}
         required = [name for name in shape if not name.endswith("?")]
@@ -226,30 +215,24 @@ def cited(record: Record) -> Json:
     return {**record_to_json(record), "url": f"/r/{record.id}"}
 
 
-@endpoint("/api/recall", _RECALLED, selects_project=True)
+@endpoint("/api/recall", SHAPES["Recalled"], selects_project=True)
 def recalled(
-    ask: Ask,
-    q: Annotated[str, "The question."],
-    kind: Kind = "",
-    limit: Limit = 20,
-    as_of: Annotated[str, "As it was known on this date."] = "",
-    mode: Annotated[Mode, "How well an answer must fit."] = "balanced",
+    ask: Ask, q: Question, kind: Kind = "", limit: Limit = 20, as_of: AsOf = "", mode: Fit = "balanced"
 ) -> Json:
     """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
     asked = {"everywhere": ask.everywhere, "limit": limit, "as_of": as_of, "mode": mode}
-    query = Query.of(q, now=ask.memory.clock.now(), kinds=[kind] if kind else [], **asked)
+    query = Query.of(q, now=ask.memory.clock.now(), kinds=kind.split(), **asked)
     return recalled_to_json(recall(ask.memory, query, surface=False), cited)
 
 
 @endpoint("/api/records", {"records": ["Record"], "total": int}, selects_project=True)
 def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
-    query = Query.of(everywhere=ask.everywhere, kinds=[kind] if kind else [], limit=limit)
-    page = browse(ask.memory, query, offset=offset)
+    page = browse(ask.memory, Query.of(everywhere=ask.everywhere, kinds=kind.split(), limit=limit), offset=offset)
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
-@endpoint("/api/records/{id}", _RECORD | _SHOWN)
+@endpoint("/api/records/{id}", SHAPES["Record"] | SHAPES["Shown"])
 def record(ask: Ask, id: Id) -> Json:
     """Return one memory in full, with its links and uses."""
     shown = get(ask.memory, id)
@@ -273,12 +256,7 @@ def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTI
 
 
 @endpoint("/api/stream", {"items": ["Entry"], "before": str}, selects_project=True)
-def activity(
-    ask: Ask,
-    before: Annotated[str, "Continue from here: `before` of the last answer."] = "",
-    session: Annotated[str, "Only this session."] = "",
-    limit: Limit = 20,
-) -> Json:
+def activity(ask: Ask, before: Before = "", session: OfSession = "", limit: Limit = 20) -> Json:
     """List activity, latest first."""
     wanted, place = Wanted(project=ask.project, session=session), place_of(before) if before else None
     page = older(ask.memory, wanted, before=place, limit=limit)
@@ -287,8 +265,7 @@ def activity(
 
 def item_json(item: Any) -> Json:
     """Return an item of the stream, its records as links."""
-    rows = table(item.records, 'id, kind, title, url="/r/{id}"')
-    return {**plain(replace(item, records=())), "records": rows}
+    return {**plain(replace(item, records=())), "records": table(item.records, "links")}
 
 
 @endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
@@ -297,7 +274,7 @@ def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     return {"sessions": plain(list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere))}
 
 
-@endpoint("/api/sessions/{id}", _LEFT)
+@endpoint("/api/sessions/{id}", SHAPES["Left"])
 def session(ask: Ask, id: Id) -> Json:
     """Return one session with what it left."""
     left = contents_of(ask.memory, id)
@@ -311,11 +288,10 @@ def threads(ask: Ask) -> Json:
     return {"stages": {stage: [{**plain(one), "record": cited(one.record)} for one in some] for stage, some in stages}}
 
 
-@endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
+@endpoint("/api/scars", {"scars": [SHAPES["Effect"]]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
-    columns = "record=scar|cited, shown, heeded, outcomes, weight=multiplier, blind_spot=is_blind_spot"
-    return {"scars": table(effects(ask.memory, days=days), columns, cited=cited)}
+    return {"scars": table(effects(ask.memory, days=days), "effects", cited=cited)}
 
 
 @endpoint("/api/health", _HEALTH, selects_project=True)
@@ -331,29 +307,18 @@ def insights(ask: Ask, days: Days = 30) -> Any:
     return plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
 
 
-@endpoint("/api/brief", Prepared, selects_project=True)
-def brief(ask: Ask) -> Any:
-    """Return the brief a session of the project would begin with."""
-    return plain(brief_of(ask.memory))
-
-
-@endpoint("/api/projects", {"projects": [Project]})
-def every_project(ask: Ask) -> Json:
-    """List the projects of the store."""
-    return {"projects": plain(projects(ask.memory))}
-
-
-@endpoint("/api/version", {"version": str})
-def version(ask: Ask) -> Json:  # noqa: ARG001
-    """Return the version of Holdfast."""
-    return {"version": __version__}
+_BRIEF, _ALL = "Return the brief a session of the project would begin with.", "List the projects of the store."
+_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
+add("/api/brief", _NOTHING, Prepared, lambda ask: plain(brief_of(ask.memory)), _BRIEF, selects_project=True)
+add("/api/projects", _NOTHING, {"projects": [Project]}, lambda ask: {"projects": plain(projects(ask.memory))}, _ALL)
+add("/api/version", _NOTHING, {"version": str}, lambda _: {"version": __version__}, "Return the version of Holdfast.")
 
 
 @endpoint("/api/stats", {"database": Json})
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
-    (database,) = table([counts], "path=place, size=bytes, observations=everywhere, events, projects")
+    (database,) = table([counts], "database")
     return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 

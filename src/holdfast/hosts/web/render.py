@@ -24,7 +24,7 @@ from pygments.util import ClassNotFound
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Undo
+from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, WORDS, Ask, Undo
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
@@ -45,14 +45,7 @@ COLOURED = ("c", "k", "s", "m", "na", "nb", "nc", "nd", "nf", "nt")  # the token
 MOST_ROWS = 20_000  # of a file
 LARGE = 20_000  # records read before a page is sent; with more, its parts are loaded later
 YEAR = 31_536_000  # seconds
-NAV = (
-    ("/", "Home", "⌂", ()),
-    ("/activity", "Activity", "≋", ("/activity", "/sessions")),
-    ("/memories", "Memories", "▤", ("/memories", "/r", "/map", "/graph", "/timeline", "/file")),
-    ("/review", "Review", "✓", ("/review",)),
-    ("/threads", "Threads", "∿", ("/threads",)),
-    ("/insights", "Insights", "▥", ("/insights", "/scars", "/brief", "/simulate")),
-)
+NAV = [(path, name, sign, below) for name, row in WORDS["nav"].items() for path, sign, *below in [row.split()]]
 # Pages that keep their address when another project is chosen.
 OF_PROJECT = (*(path for path, *_ in NAV), *"/sessions /map /graph /timeline /scars /brief /simulate /settings".split())
 _STAMP, _SENTENCE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), re.compile(r"(?<=[.!?])\s+|\n+")
@@ -172,7 +165,8 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
 
 
 def table(items: Iterable[object], columns: str, **filters: Callable[[Any], object]) -> list[Row]:
-    """Return a row for each item by a map of its columns (surfaces/maps.py), which may name these filters."""
+    """Return a row for each item by a map of its columns (surfaces/maps.py) or its name; it may name these filters."""
+    columns = WORDS["columns"].get(columns, columns)
     return [mapped(columns, item, None, Terms(filters=filters)) for item in items]
 
 
@@ -243,9 +237,10 @@ def environment() -> Environment:
         "path": lambda text: quote(text, safe=""),
         "capitalized": lambda text: text[:1].upper() + text[1:],
     }
-    made.globals |= {"version": __version__, "asset": asset, "only_in": only_in, "counted": counted, "bar": bar}
+    made.globals |= {"version": __version__, "asset": asset, "only_in": only_in, "counted": counted}
     made.globals |= {"nav": NAV, "of_project": OF_PROJECT, "everywhere": EVERYWHERE, "kinds": KINDS}
     made.globals |= {"choices_of": choices, "waiting_in": urgent, "differences": differences}
+    made.globals["bar"] = vars(made.get_template("bar.html").module)["bar"]
     made.filters["icon"] = lambda kind: KINDS[kind].icon if kind in KINDS else "•"
     return made
 
@@ -264,15 +259,6 @@ def markdown(text: str) -> Markup:
     left = len(text) - len(shown)
     more = f'<p class="muted">{left:,} more characters: <code>holdfast show</code> prints them.</p>' if left else ""
     return Markup(html + more)  # noqa: S704  markdown-it escapes whatever is no markdown
-
-
-def bar(share: float, label: str = "", kind: str = "") -> Markup:
-    """Draw a share between 0 and 1 as a small bar that is readable without colour."""
-    width = round(60 * min(1.0, max(0.0, share)), 1)
-    return Markup(
-        '<svg class="bar {}" width="60" height="8" role="img" aria-label="{}"><rect class="track" width="60" height="8" rx="4"/>'
-        '<rect class="fill" width="{}" height="8" rx="4"/></svg>'
-    ).format(kind, label or f"{share:.2f}", width)
 
 
 def coloured(text: str, name: str) -> list[Markup]:

@@ -22,7 +22,7 @@ from holdfast.compose.settings import Settings
 from holdfast.hosts.loopback import Latest
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.patterns import tables
 from holdfast.model.text import check_keepable, whole_number
@@ -40,6 +40,7 @@ FLASH = "holdfast-said"  # the cookie with the message for the next page
 FLASH_SECONDS = 120  # for which it waits for that page
 LONGEST_FLASH = 600
 MOST_UNDOS = 200
+STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 WORDS = {section: dict(rows) for section, rows in tables(__file__).items()}
 Undo = Callable[[Memory], str]
 Form = Mapping[str, list[str]]
@@ -130,8 +131,8 @@ class Ask:
         return min(most, max(least, number))
 
     def field(self, name: str, default: str = "") -> str:
-        """Return one field of the form."""
-        return self.form.get(name, [default])[0].strip()
+        """Return one field of the form; a box that is ticked comes after its empty value."""
+        return self.form.get(name, [default])[-1].replace("\r\n", "\n").strip()
 
     @property
     def fields(self) -> dict[str, str]:
@@ -142,6 +143,11 @@ class Ask:
     def project(self) -> str | None:
         """The selected project; None means all."""
         return None if self.everywhere else self.memory.project
+
+
+def status_of(problem: HoldfastError | None) -> int:
+    """Return the status of an answer that presents a refusal, or none."""
+    return next((status for kind, status in STATUS if isinstance(problem, kind)), 500) if problem else 200
 
 
 def viewer_of(request: Request) -> Viewer:

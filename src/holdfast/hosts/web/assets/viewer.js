@@ -19,14 +19,46 @@
     if (field) field.form.requestSubmit();
   });
 
-  // A new memory: only the fields of its kind are shown.
-  const kind = find("[data-kind]");
-  const ofKind = () => {
-    for (const field of all("[data-kinds]")) field.hidden = !field.dataset.kinds.split(" ").includes(kind.value);
-    const fields = find("[data-fields]");
-    fields.hidden = all("[data-kinds]", fields).every((field) => field.hidden);
+  // Without an answer, or without access, a message says so, in the form if one was filled in; what was typed stays.
+  const toast = find("#toast");
+  const tell = (asker, ...said) => {
+    const place = asker && asker.matches(".sheet") ? asker : toast;
+    for (const old of all(".flash", place)) old.remove();
+    const line = make("p", "", { className: "flash bad" });
+    line.setAttribute("role", "alert");
+    line.append(make("span"));
+    line.firstChild.append(...said);
+    place.prepend(line);
+    line.scrollIntoView({ block: "nearest" });
   };
-  if (kind) { kind.addEventListener("change", ofKind); ofKind(); }
+  const lost = (asker, status) => (status === 401
+    ? tell(asker, "Your access has ended. ", make("a", "Log in in another tab", { href: "/", target: "_blank" }), ", or open the link that holdfast web printed, then try again. What you typed stays here.")
+    : tell(asker, "Holdfast does not answer. Start it again, then try again. What you typed stays here."));
+  const reach = async (asker, address, options) => {
+    const answer = await fetch(address, options).catch(() => null);
+    if (answer && answer.status !== 401) return answer;
+    lost(asker, answer && answer.status);
+    return null;
+  };
+  const polls = (event) => event.detail.elt.id === "review-count";
+  document.addEventListener("htmx:sendError", (event) => { if (!polls(event)) lost(); });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.status !== 401) return;
+    event.detail.shouldSwap = false;
+    if (!polls(event)) lost(null, 401);
+  });
+  // A form leaves its page only if the server answers.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post" || form.hasAttribute("hx-post") || form.dataset.sends === "now") return;
+    event.preventDefault();
+    if (form.dataset.sends) return;
+    form.dataset.sends = "soon";
+    const answer = await reach(form, "/api/version");
+    form.dataset.sends = "now";
+    if (answer) form.requestSubmit(event.submitter);
+    delete form.dataset.sends;
+  });
 
   // Light and dark: the server reads the cookie, so the next page is painted right from the start.
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -42,6 +74,15 @@
 
   // Copying ids and links; fields that name a memory offer titles. Both also in what is loaded later.
   const enhance = (within) => {
+    for (const kind of all("[data-kind]", within)) { // of a new memory: only the fields of its kind are shown
+      const more = find("[data-fields]", kind.form);
+      const choose = () => {
+        for (const field of all("[data-kinds]", kind.form)) field.hidden = !field.dataset.kinds.split(" ").includes(kind.value);
+        more.hidden = all("[data-kinds]", more).every((field) => field.hidden);
+      };
+      kind.addEventListener("change", choose);
+      choose();
+    }
     for (const button of all("[data-copy], [data-copy-link]", within)) button.hidden = false;
     for (const field of all("[data-titles]", within)) field.addEventListener("input", () => offer(field));
     for (const field of all("[data-places]", within)) field.addEventListener("input", () => complete(field));
@@ -75,8 +116,8 @@
     label.after(list);
   };
   const titles = async (address, text) => {
-    const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`);
-    return answer.ok ? (await answer.json()).found : [];
+    const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`).catch(() => null);
+    return answer && answer.ok ? (await answer.json()).found : [];
   };
   enhance(document);
   document.addEventListener("htmx:afterSwap", (event) => enhance(event.detail.target));
@@ -89,14 +130,14 @@
     const at = rows.findIndex((row) => row.classList.contains("at"));
     mark(rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))]);
   };
-  const mark = (row) => {
+  const mark = (row, opens = true) => {
     all("[data-row].at").forEach((other) => other.classList.remove("at"));
     if (!row) return;
     row.classList.add("at");
     row.scrollIntoView({ block: "nearest" });
     const link = find("[data-open]", row);
     if (link) link.focus({ preventScroll: true });
-    if (document.body.classList.contains("paned") && link) open(link);
+    if (opens && document.body.classList.contains("paned") && link) open(link);
   };
 
   // At 1280 pixels and more a memory opens beside its list, so that filters and scroll position stay.
@@ -104,16 +145,20 @@
   const wide = matchMedia("(min-width: 1280px)");
   const isRecord = (link) => /^\/r\/[^/?]+(\?|$)/.test(link.getAttribute("href") || "");
   let opened = "";
+  const parsed = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
   const open = async (link) => {
     const address = link.getAttribute("href");
-    if (!wide.matches || !isRecord(link) || address === opened) return;
+    if (!wide.matches || !isRecord(link) || address === opened) return address === opened;
     opened = address;
-    const answer = await fetch(address, { headers: { "hx-boosted": "true" } });
-    if (!answer.ok || opened !== address) return;
-    place(address, new DOMParser().parseFromString(await answer.text(), "text/html"));
+    const answer = await reach(null, address, { headers: { "hx-boosted": "true" } });
+    const article = answer && find("article.record", await parsed(answer));
+    if (opened !== address) return false;
+    if (!answer) opened = "";
+    else if (!article) location.href = address; // that page says why
+    return place(address, article);
   };
-  const place = (address, made) => {
-    const article = find("article.record", made);
+  const enter = () => { const head = find("h1", pane); if (head) { head.tabIndex = -1; head.focus({ preventScroll: true }); } };
+  const place = (address, article) => {
     if (!article) return false;
     const bar = make("p", "", { className: "pane-bar" });
     bar.append(make("a", "Open as a page", { href: address }), make("button", "Close", { className: "quiet", type: "button", onclick: shut }));
@@ -131,24 +176,40 @@
     const form = event.target;
     if (form.method !== "post" || form.hasAttribute("hx-post")) return;
     event.preventDefault();
-    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
-    const made = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (!place(opened, made)) { location.reload(); return; }
+    const answer = await reach(form, form.action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
+    if (!answer) return;
+    const made = await parsed(answer);
     const said = find("#toast", made);
-    const toast = find("#toast");
+    if (said) said.remove();
+    const article = find("article.record", made);
+    if (!article && answer.ok) { location.reload(); return; }
+    if (answer.redirected) opened = new URL(answer.url).pathname + new URL(answer.url).search;
+    if (!article && !find("main form[method=post]", made)) { tell(form, find("h1", made) ? find("h1", made).textContent : answer.statusText); return; }
+    const other = make("article"); // a form that keeps what was typed
+    other.append(...find("main", made).children);
+    place(opened, article || other);
+    enter();
     toast.innerHTML = said ? said.innerHTML : "";
     const next = find("[name=next]", toast);
     if (next) next.value = location.pathname + location.search;
     htmx.process(toast);
   });
-  const shut = () => { document.body.classList.remove("paned"); pane.hidden = true; pane.replaceChildren(); opened = ""; state({ open: "" }); };
+  const shut = () => {
+    document.body.classList.remove("paned");
+    pane.hidden = true;
+    pane.replaceChildren();
+    opened = "";
+    state({ open: "" });
+    const link = marked() && find("[data-open]", marked());
+    if (link) link.focus({ preventScroll: true });
+  };
   if (pane && !find("article.record") && find("main [data-open]")) {
     document.addEventListener("click", (event) => {
       const link = event.target.closest("main a[data-open]");
       if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button || !wide.matches || !isRecord(link)) return;
       event.preventDefault();
-      mark(link.closest("[data-row]"));
-      open(link);
+      mark(link.closest("[data-row]"), false);
+      open(link).then((placed) => { if (placed) enter(); });
     });
   }
 
@@ -272,8 +333,12 @@
     line.addEventListener("click", act || (() => { location.href = href; }));
     return line;
   };
-  const show = (options) => { list.replaceChildren(...options); choose(options[0]); };
-  const choose = (line) => { for (const one of list.children) one.setAttribute("aria-selected", String(one === line)); if (line) line.scrollIntoView({ block: "nearest" }); };
+  const show = (options) => { options.forEach((one, at) => { one.id = `palette-${at}`; }); list.replaceChildren(...options); choose(options[0]); };
+  const choose = (line) => {
+    for (const one of list.children) one.setAttribute("aria-selected", String(one === line));
+    field.setAttribute("aria-activedescendant", line ? line.id : "");
+    if (line) line.scrollIntoView({ block: "nearest" });
+  };
   if (palette) {
     field.addEventListener("input", fill);
     palette.addEventListener("keydown", (event) => {
@@ -352,8 +417,8 @@
       if (busy) { again = true; return; }
       busy = true;
       try {
-        const answer = await fetch(stream.dataset.newer, { headers: { "hx-request": "true" } });
-        if (!answer.ok) return;
+        const answer = await fetch(stream.dataset.newer, { headers: { "hx-request": "true" } }).catch(() => null);
+        if (!answer || !answer.ok) return; // the word above the stream says that it is not live
         stream.dataset.newer = answer.headers.get("x-newer") || stream.dataset.newer;
         const made = make("template");
         made.innerHTML = await answer.text();

@@ -25,8 +25,6 @@ from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Stream, Wanted, n
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were unused, in a row are one line
-COLUMNS = "at, what, text, detail, outcome, project, session, client, memories=.|memories, tokens"
-SESSION_COLUMNS = "id, project, agent, title, issue, started_at, closed_at, memories=id|saved"
 LANES = {name: whats.split() for name, whats in WORDS["lanes"].items()}
 LANE = 24.0  # pixels
 
@@ -98,7 +96,7 @@ def _before(ask: Ask, wanted: Wanted, limit: int) -> Stream:
 
 def _rows(ask: Ask, wanted: Wanted) -> list[render.Row]:
     items = _before(ask, wanted, MOST_LOOKED_AT).items
-    return render.table(items, COLUMNS, memories=lambda item: item.ids or [record.id for record in item.records])
+    return render.table(items, "activity", memories=lambda item: item.ids or [record.id for record in item.records])
 
 
 def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) -> list[dict[str, Any]]:
@@ -147,7 +145,7 @@ def _listed(ask: Ask, limit: int) -> list[Session]:
 def _session_rows(ask: Ask) -> list[render.Row]:
     found = _listed(ask, render.MOST_ROWS + 1)
     saved = sessions.saved_in(ask.memory, [one.id for one in found])
-    return render.table(found, SESSION_COLUMNS, saved=lambda id_: saved.get(id_, 0))
+    return render.table(found, "sessions", saved=lambda id_: saved.get(id_, 0))
 
 
 @render.page_at("/sessions", "sessions.html", "Sessions", rows=_session_rows)

@@ -168,9 +168,7 @@ def _map(ask: Ask) -> dict[str, Any]:
     return shown | {"folder": here, "folders": listed, "not_listed": len(folders) - len(listed), "most": MOST_OPEN}
 
 
-@render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
-def _map_page(ask: Ask) -> dict[str, Any]:
-    return {"date": ask.text("as_of")[:10]}
+render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)(lambda ask: {"date": ask.text("as_of")[:10]})
 
 
 def folders_in(known: Knowledge, at: str) -> list[Folder]:
@@ -281,20 +279,24 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
 )
 def _near(ask: Ask) -> dict[str, Any]:
     """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""
-    node, known = ask.text("node"), _known(ask)
-    shown: dict[str, Any] = {"node": node, "center": None, "path": "", "hubs": (), "files": (), "most": MOST_NEAR}
+    # `sought` is true if what is shown is only the closest to some words, or nothing.
+    node, known, shown = ask.text("node"), _known(ask), dict[str, Any](center=None, sought=False, most=MOST_NEAR)
+    shown |= {"node": node, "path": "", "hubs": (), "files": ()}
     if node in known.cited:
         return shown | {"path": node, "branches": _around_file(known, node)}
-    if node:
-        wanted = Query(text=node, limit=1, everywhere=ask.everywhere)
-        hits = () if is_reference(ask.memory, node) else recall(ask.memory, wanted, surface=False).hits
-        center = find(ask.memory, hits[0].record.id if hits else node).record
+    if node and is_reference(ask.memory, node):
+        shown["center"] = find(ask.memory, node).record
+    elif node:
+        found = recall(ask.memory, Query(text=node, limit=1, everywhere=ask.everywhere), surface=False)
+        shown["center"] = found.hits[0].record if found.hits else found.closest
+        shown["sought"] = found.confidence != "high"
+    if center := shown["center"]:
         # What it is linked to by relation, what its session saved, and what cites the same files.
         branches = [Branch(label, some) for label, some in neighbours(ask.memory, center).items()]
         for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
             others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
             branches += [Branch("cites", list(others.values()), path)] if path else []
-        return shown | {"center": center, "branches": branches}
+        return shown | {"branches": branches}
     ends = Counter(end for arrow in links_here(ask.memory) for end in (arrow.source, arrow.target))
     hubs = [one.record for one in vitals_by_id(ask.memory, dict(ends.most_common(MOST_NEAR))).values()]
     files = Counter({path: len({one.record.id for one in ones}) for path, ones in known.cited.items()})

@@ -25,9 +25,6 @@ MOST_SCARS, MOST_LISTED = 100, 500
 FAMILIES = {name: kinds.split() for name, kinds in WORDS["families"].items()}
 RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
-EFFECT = "id=scar.id, title=scar.title, severity=scar.fields.severity|text, shown, "
-EFFECT += ", ".join(f"{name}=outcomes.{name}|zero" for name in ("applied", "succeeded", "failed", "refuted", "ignored"))
-EFFECT += ", weight_left=multiplier|2"
 Counts = Mapping[str, Counter[str]]
 NONE = Counter[str]()
 
@@ -101,8 +98,7 @@ def _rows(ask: Ask) -> list[render.Row]:
         row = {"day": day, "saved": daily.kept.get(day, NONE).total()}
         row |= {f"recalls_{name}": recalls[name] for name in RECALLS}
         row |= {"tokens_injected_used": tokens["used"], "tokens_injected_not_used": tokens["injected"]}
-        row |= {"tokens_recalled": tokens["recalled"]}
-        rows.append(row | {name: outcomes[name] for name in OUTCOMES})
+        rows.append(row | {"tokens_recalled": tokens["recalled"]} | {name: outcomes[name] for name in OUTCOMES})
     return rows
 
 
@@ -143,7 +139,7 @@ def _effects(ask: Ask) -> list[Effect]:
     return cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
 
 
-@render.page_at("/scars", "scars.html", "Scars", rows=lambda ask: render.table(_effects(ask), EFFECT))
+@render.page_at("/scars", "scars.html", "Scars", rows=lambda ask: render.table(_effects(ask), "scars"))
 def _scars(ask: Ask) -> dict[str, Any]:
     days, shown_scars = ask.number("days", 90, 1, 3_650), _effects(ask)
     kept, seen = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED), {one.scar.id for one in shown_scars}

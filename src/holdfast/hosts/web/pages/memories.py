@@ -29,12 +29,12 @@ from holdfast.verbs.sessions.session import list_sessions, session_agents
 LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
-COLUMNS = "id, kind, title, body, scopes, tags, anchors, state, confidence, created_at, updated_at"
 STATES = ("active", "pending", "held", "retired")
 SORTS = WORDS["orders"]
 ORDERS: dict[str, Order] = {"oldest": "oldest", "changed": "changed", "shown": "shown", "title": "title"}
 ORDERS |= {"used": "applied"}
 FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of", "mode", "state")
+MANY = ("scope", "tag")  # of which a memory has several
 ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 PUSH = 0.10  # how far one factor may push
@@ -51,7 +51,7 @@ def export(ask: Ask) -> Response:
         known = _page(ask, replace(query, limit=render.MOST_ROWS), _state(ask))
         render.check_rows(known.total)
         records = known.records
-    return render.download(ask, "memories", render.table(records, COLUMNS), list(map(record_to_json, records)))
+    return render.download(ask, "memories", render.table(records, "memories"), list(map(record_to_json, records)))
 
 
 @render.answer_at("/memories/saved", render.ACTS)
@@ -127,12 +127,8 @@ render.page_at("/memories", "memories.html", "Memories", parts=(_whole,))(_answe
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     recalled = recall(ask.memory, query, surface=False)
     most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in MEANINGS), default=0.0)
-    records = [hit.record for hit in recalled.hits]
-    counts = {
-        "kind": Counter(record.kind for record in records),
-        "scope": Counter(scope for record in records for scope in record.scopes),
-        "tag": Counter(tag for record in records for tag in record.tags),
-    }
+    counts = {"kind": Counter(hit.record.kind for hit in recalled.hits)}
+    counts |= {name: Counter(one for hit in recalled.hits for one in getattr(hit.record, f"{name}s")) for name in MANY}
     common = {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
     shown = {"recalled": recalled, "snippet": _without_title, "badge": badge, "meanings": MEANINGS, "push": PUSH}
     return shown | {"most": most or 1.0, "listed": None, "facets": common, "more": ""}
@@ -184,11 +180,10 @@ def titles(ask: Ask) -> Response:
         if sort == "memory" and text:
             query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
             hits = recall(ask.memory, query, surface=False)
-            columns = "id=record.id, kind=record.kind, title=record.title, url=record.id|page"
-            found += render.table(hits, columns, page=lambda id_: render.address(ask, f"/r/{id_}"))
+            found += render.table(hits, "found", page=lambda id_: render.address(ask, f"/r/{id_}"))
         where, names_of = PLACES.get(sort, ("", lambda *_: ()))
         pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))
-        near = sorted((len(title), title, id_) for id_, title in pairs if text.lower() in title.lower())
+        near = sorted((len(title), title, id_) for id_, title in pairs if title and text.lower() in title.lower())
         found += [
             {"id": id_, "kind": sort, "title": title, "url": render.address(ask, where + quote(id_, safe=""))}
             for _, title, id_ in near[:MOST_PLACES]
@@ -206,11 +201,9 @@ PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
     "anchor": ("/file?path=", anchors),
     "session": (
         "/sessions/",
-        lambda ask, _: [
-            (one.id, one.title)
-            for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
-            if one.title
-        ],
+        lambda ask, _: (
+            (one.id, one.title) for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+        ),
     ),
     "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
     "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),

@@ -1,5 +1,6 @@
 """One memory with everything about it: text, anchors, links, history, use and trust; the actions on it, and a new one."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -14,8 +15,9 @@ from holdfast.hosts.hooks.answers import READING, triggered_by
 from holdfast.hosts.web import render, viewer
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
-from holdfast.model.errors import Conflict, HoldfastError, Invalid
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.files import read_inside
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
 from holdfast.model.request import built
@@ -44,6 +46,7 @@ TYPED = ("text", "list", "choice", "flag")  # types of fields that a form has
 TEXTS, WORDS, LINES = ("title", "body", "kind", "confidence"), ("scopes", "tags"), ("anchors", "triggers")
 MOST_LINES, MOST_READ, MOST_BYTES = 40, 3_000, 200_000
 NEAR, MOST_GROUPS = 2, 5  # lines around what changed, and places in a file that are shown
+Save = Callable[[Memory, Waivers], tuple[str, Any]]
 MOST_USES, MOST_TRIED = 50, 500  # uses of a memory, and past actions that a new trigger is tried on
 
 
@@ -61,7 +64,7 @@ class Cited:
 
 
 @render.answer_at("/r/{id}", render.PAGES)
-def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refused: bool = False) -> Response:
+def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", **kept: Any) -> Response:
     """Return the page of a memory; after a refused action with the reason, and with what was typed in the open form."""
     shown = get(ask.memory, ask.parts["id"])
     record = shown.record
@@ -76,22 +79,32 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
     values |= {"verifiable": can_verify(record, judged), "places": places_of(record)}
     values |= {"trust": trust_of(ask.memory, record.id), "uses": uses_of(ask.memory, record.id, limit=MOST_USES)}
     values |= {"outcomes": OUTCOMES, "relations": RELATIONS, "reasons": REASONS, "problem": problem, "open_form": form}
-    values |= _edited(ask, record, refused=refused, typed=bool(form))
-    return render.page(ask, "record.html", status=_status(problem), **values)
+    values |= _edited(ask, record, **kept)
+    return render.page(ask, "record.html", status=viewer.status_of(problem), **values)
 
 
-def _status(problem: HoldfastError | None) -> int:
-    return 400 if isinstance(problem, Invalid) else 409 if problem else 200
-
-
-def _edited(ask: Ask, record: Record, *, refused: bool = False, typed: bool = False) -> dict[str, Any]:
-    """Return what the form offers for a kind of memory: its values, or what was typed before a refusal."""
+def _edited(
+    ask: Ask, record: Record, mine: Mapping[str, str] | None = None, *, refused: bool = False
+) -> dict[str, Any]:
+    """Return what the form offers for a kind of memory: its values, over them what was changed before a refusal."""
     specs = KINDS[record.kind].fields if record.kind in KINDS else ()
     kinds = [name for name in KINDS if (name in SEPARATE) == (record.kind in SEPARATE)]
     values = {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)}
     shown = {"record": record, "fields": values, "spec": {one.name: one for one in specs if one.type in TYPED}}
     shown |= {"confidences": CONFIDENCES, "kind_names": kinds, "next": ask.text("next"), "can_insist": refused}
-    return shown | {"typed": lambda name, default="": ask.field(name, default) if typed else default}
+    now = texts_of(record)
+    return shown | {"was": json.dumps(now), "typed": {**now, **(mine or {})}}
+
+
+def texts_of(record: Record) -> dict[str, str]:
+    """Return the parts of a memory as its form has them."""
+    texts = {name: getattr(record, name) for name in TEXTS} | {name: " ".join(getattr(record, name)) for name in WORDS}
+    texts |= {name: "\n".join(getattr(record, name)) for name in LINES}
+    for spec in KINDS[record.kind].fields if record.kind in KINDS else ():
+        value = record.fields.get(spec.name) or ""
+        lines = value if spec.type == "list" and not isinstance(value, str) else [value]
+        texts[f"field.{spec.name}"] = "true" if value is True else "\n".join(map(str, lines))
+    return {name: text.strip() for name, text in texts.items()}
 
 
 def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]) -> None:
@@ -110,24 +123,39 @@ _part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_
 
 @render.answer_at("/r/{id}/edit", render.ACTS)
 def edit(ask: Ask) -> Response:
-    """Save a new text of a memory; a refusal is explained next to the form and can be overruled."""
-    record = _record(ask)
+    """Save what was changed in the form of a memory; a refusal is explained next to the form and can be overruled.
+
+    The form has the values it was made from, so what others changed since then stays, unless it was changed here too.
+    """
+    try:
+        was = dict(parse_json(ask.field("was") or "{}"))
+        record = _record(ask)
+    except (ValueError, TypeError) as problem:
+        raise Invalid("The form cannot be read.") from problem
+    except NotFound as problem:
+        hint = "It was erased in the meantime, or is hidden from you. What you typed can be saved as a new memory."
+        return remember_page(ask, NotFound(problem.message, hint=hint))
+    now = texts_of(record)
+    was = was or now
+    mine = {name: text for name, text in ask.fields.items() if name in was | now and text != was.get(name, "")}
     where = "/review" if ask.field("next") == "/review" else f"/r/{record.id}"
+    again = partial(page, ask, form="edit", mine=mine)
+    if both := [name for name, text in mine.items() if was.get(name, "") != now.get(name, "") != text]:
+        names = " and ".join(both).replace("body", "text").replace("field.", "").replace("_", " ")
+        hint = "What you typed is kept below; save it to replace what is there now."
+        return again(problem=Conflict(f"Not saved: the {names} changed in the meantime.", hint=hint))
+    if not mine:
+        return render.moved(ask, where, "Nothing changed.")
 
     def save(memory: Memory, waivers: Waivers) -> tuple[str, Any]:
-        outcome = amend(memory, record.id, revision_of(ask, record), waivers=waivers)
+        outcome = amend(memory, record.id, revision_of(mine, record), waivers=waivers)
         return "Saved. The previous text is in the history.", outcome
 
-    again = partial(page, ask, form="edit")
     return _saved(ask, ask.memory.acting_on(record.project), save, lambda _: where, again)
 
 
 def _saved(
-    ask: Ask,
-    memory: Memory,
-    save: Callable[[Memory, Waivers], tuple[str, Any]],
-    where: Callable[[Any], str],
-    again: Callable[..., Response],
+    ask: Ask, memory: Memory, save: Save, where: Callable[[Any], str], again: Callable[..., Response]
 ) -> Response:
     """Save what a form has and go to `where` it is; if it is refused, show the form `again` with the reason."""
     insists = bool(ask.field("anyway"))
@@ -167,7 +195,7 @@ def remember_page(
     values |= {"typed": ask.field, "spec": {spec.name: spec for spec, _ in specs}, "confidences": CONFIDENCES}
     values |= {"preview": preview, "warns_at": warns_at, "tried": _would_warn(ask, preview) if preview else ()}
     values["kinds_with"] = lambda field: " ".join(kind for spec, kind in specs if spec.name == field)
-    return render.page(ask, "remember.html", status=_status(problem), **values)
+    return render.page(ask, "remember.html", status=viewer.status_of(problem), **values)
 
 
 def _would_warn(ask: Ask, record: Record) -> list[Item]:
@@ -186,9 +214,9 @@ def _would_warn(ask: Ask, record: Record) -> list[Item]:
 @render.answer_at("/remember", render.ACTS)
 def remember(ask: Ask) -> Response:
     """Save a memory, or preview where it would warn; a refusal is explained next to the form and can be overruled."""
-    values = _values(ask) | {"kind": ask.field("kind") or "fact"}
+    values = _values(ask.fields) | {"kind": ask.field("kind") or "fact"}
     severity = {"severity": "medium"} if values["kind"] == "scar" else {}
-    values |= {"body": ask.field("body"), "fields": severity | _fields(ask, values["kind"], {})}
+    values |= {"body": ask.field("body"), "fields": severity | _fields(ask.fields, values["kind"], {})}
     if ask.field("preview"):
         try:
             return remember_page(ask, preview=preview(ask.memory, Draft.of(**values)))
@@ -202,34 +230,29 @@ def remember(ask: Ask) -> Response:
     return _saved(ask, ask.memory, save, lambda outcome: f"/r/{outcome.record.id}", partial(remember_page, ask))
 
 
-def _values(ask: Ask) -> dict[str, Any]:
+def _values(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the parts of a memory that are in a form: scopes and tags are words, anchors and triggers lines."""
-    values: dict[str, Any] = {name: text for name, text in ask.fields.items() if name in TEXTS}
-    values |= {name: ask.field(name).replace(",", " ").split() for name in WORDS if name in ask.form}
-    return values | {name: _lines(ask.field(name)) for name in LINES if name in ask.form}
+    values: dict[str, Any] = {name: text for name, text in texts.items() if name in TEXTS}
+    values |= {name: texts[name].replace(",", " ").split() for name in WORDS if name in texts}
+    return values | {name: _lines(texts[name]) for name in LINES if name in texts}
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def revision_of(ask: Ask, record: Record) -> Revision:
-    """Parse a form into a revision; a field that is not in the form stays as it is."""
-    values: dict[str, Any] = _values(ask)
-    if values.get("title") == record.title and values.get("body", record.body) != record.body:
-        values.pop("title")  # it was not typed: a title that came from the text follows it
-    fields = _fields(ask, ask.field("kind") or record.kind, record.fields)
-    return built(Revision, values | {"fields": fields if fields != dict(record.fields) else None})
+def revision_of(texts: Mapping[str, str], record: Record) -> Revision:
+    """Parse what was changed in a form into a revision."""
+    fields = _fields(texts, texts.get("kind") or record.kind, record.fields)
+    return built(Revision, _values(texts) | {"fields": fields if fields != dict(record.fields) else None})
 
 
-def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(texts: Mapping[str, str], kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for spec in KINDS[kind].fields if kind in KINDS else ():
-        name = f"field.{spec.name}"
-        if name in ask.form and spec.type in TYPED:
-            text = ask.field(name)
-            is_on = spec.type == "flag" and "true" in ask.form[name]  # beside an empty value: it was asked
-            typed[spec.name] = _lines(text) if spec.type == "list" else is_on or text
+        text = texts.get(f"field.{spec.name}")
+        if text is not None and spec.type in TYPED:
+            typed[spec.name] = _lines(text) if spec.type == "list" else text == "true" if spec.type == "flag" else text
     return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
 
 

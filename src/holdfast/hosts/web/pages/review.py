@@ -62,9 +62,8 @@ def _rows(ask: Ask) -> list[render.Row]:
     show = _show(ask)
     sorts = [show] if show else [name for name, sort in inbox.SORTS.items() if sort.urgent]
     items = [item for sort in sorts for item in inbox.waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
-    columns = "reason=sort|titled, why, id=record.id, kind=record.kind, title=record.title, others=ids|after_first"
     shown = {"titled": lambda sort: inbox.SORTS[sort].title, "after_first": lambda ids: ids[1:]}
-    return render.table(items, columns, **shown)
+    return render.table(items, "review", **shown)
 
 
 render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=_rows)(_shown)
@@ -152,8 +151,7 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
 def _thread_rows(ask: Ask) -> list[render.Row]:
     every = [each for stage in thread.triage(ask.memory).values() for each in stage]
     every += thread.resolved_threads(ask.memory, limit=render.MOST_ROWS)
-    columns = "id=record.id, title=record.title, stage, touches, touched_at, created_at=record.created_at"
-    return render.table(every, f"{columns}, note=record.reason")
+    return render.table(every, "threads")
 
 
 @render.page_at("/threads", "threads.html", "Threads", rows=_thread_rows)
