@@ -67,7 +67,7 @@ class Query:
             object.__setattr__(self, name, check_scopes(getattr(self, name)))
         for name in ("since", "until", "as_of"):
             if said := getattr(self, name):
-                object.__setattr__(self, name, parse_instant(said))
+                object.__setattr__(self, name, parse_instant(said, None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
