@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from holdfast.compose import open_memory
 from holdfast.compose.adapters import IMPORTERS, foreign_items
-from holdfast.compose.settings import load_settings
+from holdfast.compose.settings import load_settings, working_folder
 from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid, NotSaved, StoreError
 from holdfast.model.event import Event
@@ -314,7 +314,7 @@ def open(  # noqa: A001
     `home` is the folder of the store. What is saved is attributed to the current user, or to `agent`. `settings` sets any
     other setting by name.
     """
-    here = Path(fitting("folder", os.PathLike, folder)) if folder is not None else Path.cwd()
+    here = Path(fitting("folder", os.PathLike, folder)) if folder is not None else working_folder()
     if not here.is_dir():
         raise Invalid(f"{here} is not a folder.", hint="Pass the folder of a project.")
     place = None if home is None else os.fspath(fitting("home", os.PathLike, home))

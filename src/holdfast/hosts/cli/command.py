@@ -273,15 +273,15 @@ def _type_of(parameter: Parameter) -> Any:
     return kind if kind in (int, float) else str
 
 
-def settings(**flags: Any) -> "Settings":
-    """Load the settings, overridden by those of the command line."""
+def settings(*, lenient: bool = False, **flags: Any) -> "Settings":
+    """Load the settings, overridden by those of the command line; if `lenient`, without those that are wrong."""
     from holdfast.compose.settings import load_settings
 
-    return load_settings(flags=click.get_current_context().find_root().obj | flags)
+    return load_settings(flags=click.get_current_context().find_root().obj | flags, lenient=lenient)
 
 
 @contextmanager
-def opened(**flags: Any) -> "Iterator[Memory]":
+def opened(*, lenient: bool = False, **flags: Any) -> "Iterator[Memory]":
     """Open the memory of the working directory; what a command changes in it is kept as the last thing to undo."""
     from holdfast.compose import open_memory
 
@@ -289,7 +289,7 @@ def opened(**flags: Any) -> "Iterator[Memory]":
         if total > AT_ONCE >= done:  # a small store takes no noticeable time
             click.echo(f"Updating the index of {total:,} memories for this version; this happens once.", err=True)
 
-    chosen = settings(**flags)
+    chosen = settings(lenient=lenient, **flags)
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     memory = open_memory(chosen, progress=report_rebuild)

@@ -46,9 +46,9 @@ class Here:
     manifest: Manifest
 
 
-def look_around(level: Level = "user") -> Here:
+def look_around(level: Level = "user", *, lenient: bool = False) -> Here:
     """Collect the environment for setting up clients at a level."""
-    current, project = settings(), Path(checkout_root(str(Path.cwd())))
+    current, project = settings(lenient=lenient), Path(checkout_root(str(Path.cwd())))
     config, store = current.config, user_folder(current.config)
     folder = store_folder(config, project) if level == "project" else store
     home = "" if not config.home and folder == store else str(folder.absolute())

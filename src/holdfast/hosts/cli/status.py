@@ -4,6 +4,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Literal
 
+import click
+
 from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import drop_setting, keep_settings, printable, user_file
 from holdfast.hosts.cli.command import Result, Words, opened, present, settings
@@ -35,20 +37,24 @@ def status_command(memory: Memory) -> Result:
 
 def doctor_command() -> Result:
     problem: HoldfastError | None = None
+    checks = list[Check]()
     try:
-        with opened() as memory, working("checking the store"):
-            checks = list(examine(memory))
+        current = settings(lenient=True)
+        checks += [Check("settings", wrong.message, wrong.hint) for wrong in current.wrong]
+        checks += [Check("settings", warning) for warning in current.warnings]
+        with opened(lenient=True) as memory, working("checking the store"):
+            checks += examine(memory)
         if missing := missing_grammars():
             checks.append(Check("languages", f"the extra holdfast[languages] reads {', '.join(sorted(missing))}, too"))
     except HoldfastError as store_problem:
         problem = store_problem
-        checks = [Check(name="store", found=problem.message, fix=problem.hint)]
+        checks.append(Check(name="store", found=problem.message, fix=problem.hint))
     if not isinstance(problem, InvalidConfig):
         from holdfast.hosts.cli.setup import look_around
         from holdfast.hosts.setup.checks import client_checks
 
         try:
-            here = look_around()
+            here = look_around(lenient=True)
             checks += client_checks(here.machine, here.manifest)
         except HoldfastError as wrong:
             checks.append(Check(name="clients", found=wrong.message, fix=wrong.hint))
@@ -69,7 +75,9 @@ def config_command(words: Words = ()) -> Result:
         file = keep_settings({named[0]: named[1]})
         value = printable(named[0], named[1])
         return {"file": str(file), named[0]: value}, f"{named[0]} = {value}, in {file}."
-    current, said = settings(), meanings()
+    current, said = settings(lenient=True), meanings()
+    for warning in (*current.warnings, *map(str, current.wrong)):
+        click.echo(f"warning: {warning}", err=True)
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
     values = {
@@ -78,7 +86,7 @@ def config_command(words: Words = ()) -> Result:
     }
     shown = [{"name": name, "help": said[name], **one} for name, one in values.items()]
     how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
-    return values, page("config", shown, how=how)
+    return {one.pop("name"): one for one in map(dict, shown)}, page("config", shown, how=how)
 
 
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
-from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
+from holdfast.compose.settings import keep_out_of_git, make_store, store_folder, working_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import FOUND, Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
@@ -154,12 +154,17 @@ def project_command(memory: Memory) -> Result:
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
-    place, store = str(folder.resolve()), str(make_store(folder, at))
+    current, folder = settings(), folder.resolve()
+    if setting := next((name for name in ("home", "database") if getattr(current.config, name)), ""):
+        why = f"{setting} is set ({current.sources[setting]}), and counts in every folder: a separate store would not be used."
+        raise Conflict(why, hint="Remove that setting first.")
+    place, store = str(folder), str(make_store(folder, at))
     text = f"{place} and everything in it uses the store in {store} from now on."
     return {"folder": place, "store": store}, text
 
 
 def detach_command(folder: Path = Path()) -> Result:
+    folder = working_folder() / folder
     store = listed_stores().get(str(folder.resolve()))
     if store is None:
         raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
