@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import chdir, suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 import holdfast
-from tests.conftest import new_file, ran
+from tests.conftest import new_file, new_folder, ran
 from tests.replicas.seats import git
 from tests.rows import refused, some
 
@@ -72,6 +72,9 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
     refused(holdfast.Invalid, memory.remember, "  ", says="empty")
     refused(holdfast.Invalid, holdfast.open, tmp_path / "nowhere", says="not a folder")
     refused(holdfast.InvalidConfig, holdfast.open, tmp_path, settings={"no_such_setting": 1})
+    with chdir(gone := new_folder(tmp_path / "gone")):
+        gone.rmdir()
+        refused(holdfast.Invalid, holdfast.open, says="working directory was deleted")
     refused(holdfast.NotFound, memory.forget, "ZZZZZZZZ", "gone")
     refused(holdfast.Invalid, memory.remember, "x", links=[("supersedes", "zz")], says="each of links must be a")
     refused(holdfast.Invalid, memory.recall, "x", limit="x", says="limit must be a whole number, not 'x'")

@@ -31,6 +31,7 @@ from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, 
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, turn
 from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar, take_from
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import keep_final
 from holdfast.verbs.records.project import identity_of
 from holdfast.verbs.records.quarantine import address
 from holdfast.verbs.search.embed import catch_up
@@ -380,6 +381,7 @@ def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: b
     notes = adapters.open_notes(memory) if name == "notes" else None
     target = _remote(notes.remotes(), remote) if notes else ""
     turn(memory, name, on=True, addresses=notes.addresses(target) if notes and target else [])
+    keep_final(memory, f"turned on the replica {name}")
     remarks = []
     if notes and not notes.follows_rewrites():
         question = "Amended and rebased commits lose their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
@@ -398,6 +400,7 @@ def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: b
 
 def off_command(memory: Memory, name: Replica) -> Result:
     turn(memory, name, on=False)
+    keep_final(memory, f"turned off the replica {name}")
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
