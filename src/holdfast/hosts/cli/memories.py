@@ -118,10 +118,11 @@ def list_command(
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
         asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
     listed = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
-    notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
-    value = {"total": listed.total, "hidden": hidden, "records": listed.records}
-    shown = replace(listed, notes=notes) if hidden else listed
-    return value, page("records", listed.records, shown, filtered=filtered)
+    if hidden:
+        left_out = f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too."
+        listed = replace(listed, notes=(left_out,))
+    value = {"total": listed.total, "hidden": hidden, "records": listed.records, "notes": listed.notes}
+    return value, page("records", listed.records, listed, filtered=filtered)
 
 
 def revise_command(
