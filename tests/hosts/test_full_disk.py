@@ -97,7 +97,8 @@ def test_reading_works(disk: Disk, memory_id: str) -> None:
     for number, command in enumerate(sampled(READING, 2)):
         session = "s-1" if number % 2 else ""
         done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
-        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (command, done.stderr, done.stdout)
+        expected = 5 if command == "doctor" else 0
+        assert (done.returncode, "Traceback" in done.stderr) == (expected, False), (command, done.stderr, done.stdout)
         if command.startswith(("recall", "show", "list", "brief", "store")):
             assert "two approvals" in done.stdout, (command, done.stdout)
     done = disk("session", "refresh", HOLDFAST_SESSION="s-1")
@@ -117,6 +118,13 @@ def test_writing_is_refused_with_a_reason(disk: Disk, store: Path, log: bool) ->
         done = disk(*shlex.split(command))
         assert (done.returncode, "Traceback" in done.stderr) == (5, False), (command, done.stderr + done.stdout)
         assert re.search(r"Free some space|Check the folder and its permissions", done.stderr), done.stderr
+
+
+@pytest.mark.usefixtures("memory_id")
+def test_the_doctor_reports_it_and_a_backup_to_another_disk_works(disk: Disk, tmp_path: Path) -> None:
+    checked, copied = disk("doctor"), disk("store", "backup", str(tmp_path / "backup.db"))
+    assert (checked.returncode, "✗ writing" in checked.stdout) == (5, True), checked.stdout
+    assert (copied.returncode, (tmp_path / "backup.db").exists()) == (0, True), copied.stderr
 
 
 def test_the_mcp_server_answers_questions_and_refuses_to_remember(disk: Disk, memory_id: str) -> None:

@@ -162,7 +162,7 @@ def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) ->
         recalled = memory.recall("deploys", since=since, words_only=True)
         assert (len(recalled), len(memory.list(since=since))) == (found, found), since
     assert memory.show(saved.id, as_of=datetime.now(UTC) + day).record.id == saved.id
-    for wrong in ("someday", 7, object(), datetime.min, datetime.max, date.min):
+    for wrong in ("someday", 7, object(), date.min, date.min.isoformat()):
         refused(holdfast.Invalid, memory.recall, "deploys", since=wrong, says="is not a date")
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 import click
 
-from holdfast.compose.adapters import missing_grammars
 from holdfast.compose import open_memory
+from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import drop_setting, keep_settings, printable, store_folder, user_file
 from holdfast.hosts.cli.command import Result, Words, opened, present, settings
 from holdfast.hosts.cli.render import page, working

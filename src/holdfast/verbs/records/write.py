@@ -56,7 +56,7 @@ def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = N
     if clean.kind in SEPARATE:
         raise Invalid(NO_MEMORY, hint="Use another kind, such as fact.")
     if clean.at > days_before(memory.clock.now(), -1):
-        raise Invalid(f"{draft.at} is in the future.", hint="Pass the date it happened.")
+        raise Invalid(f"{clean.at[:10]} is in the future.", hint="Pass the date it happened.")
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)
