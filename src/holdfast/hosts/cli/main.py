@@ -177,16 +177,17 @@ def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
 
 def main() -> None:
     """Run the command line; every failure ends in a clear message and a documented exit code."""
+    for name in ("stdout", "stderr"):  # a closed one would be the number of the next file that is opened
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  until the process ends
     # Print any script: Windows gives pipes a code page, and some terminals cannot display everything.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace") if stream.isatty() else stream.reconfigure(encoding="utf-8")
     try:
         code = _run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, less) has closed the pipe. Python would report it again while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # the reader (head, less) has closed the pipe; click exits only then
+        _drop_output()
         code = 0
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -197,17 +198,25 @@ def main() -> None:
     sys.exit(code)
 
 
+def _drop_output() -> None:
+    """Send what is left of the output nowhere: Python would report again, while closing it, that it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(arguments: list[str]) -> int:
     failed: HoldfastError
     try:
         code = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0  # the exit code of a command that ended early
     except HoldfastError as problem:
         failed = problem
     except OSError as problem:
         if problem.errno not in _REFUSED:
             raise
-        failed = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
+        if problem.filename is None:
+            _drop_output()
+        failed = _REFUSED[problem.errno](f"{problem.filename or 'The output'}: {problem.strerror}.")
     except click.Abort as problem:  # Ctrl-C, or the end of input at a question
         if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED
