@@ -71,6 +71,9 @@ class Record:
     revision: int = 1
     waiting: tuple[str, ...] = ()  # quarantined events about it
 
+    def __hash__(self) -> int:  # its mappings have none
+        return hash((self.id, self.head))
+
     @property
     def graded(self) -> str:
         """The kind, after the severity if it has one."""
