@@ -13,31 +13,16 @@ from holdfast.adapters.git import git_text
 from holdfast.model import files
 from holdfast.model.config import PRESETS, Config, Preset, preset_of
 from holdfast.model.errors import Conflict, Invalid, InvalidConfig
+from holdfast.model.patterns import tables
 
 COPY = "team.db"  # local copy of a team's database, for when that is unreachable
-# Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
-PRIVATE = f"""
-{files.FILE}* {COPY}* http-token* setup.json spool prepared changes deriving seen sessions hooks.log* work.lock erase.lock erasing stores.json
-checkouts.json replicas markdown backups damaged-*
-""".split()
-# Settings with a fixed set of values.
-CHOICES = {
-    "embedder": ("local", "http", "none"),
-    "inject": ("off", "hot", "brief", "full"),
-    "observer": ("none", "anthropic", "openai", "claude"),
-    "preset": ("", *PRESETS),
-    "quarantine": ("show", "hide", "off"),
-}
-# What a repository's file may set, and to which values: it may reduce noise and add protection, for everyone who clones
-# it. Everything else in it is ignored with one warning: what is injected, warned of, confirmed or shared is the user's.
+_TABLES = {section: dict(rows) for section, rows in tables(__file__).items()}
+PRIVATE = [f"{files.FILE}*", f"{COPY}*", *_TABLES["private"]["files"].split()]
+CHOICES = {name: tuple(row.split()) for name, row in _TABLES["choices"].items()} | {"preset": ("", *PRESETS)}
 REPOSITORY_SETTINGS: Mapping[str, range | tuple[bool, ...]] = {
-    "recall_limit": range(3, 101),
-    "recall_budget": range(500, 20_001),
-    "brief_budget": range(800, 10_001),
-    "hot_capacity": range(5, 201),
-    "prompt_hints": (True, False),
-    "starters": (True, False),
-    "guard_secrets": (True,),
+    name: range(int(first), int(last) + 1) if last else tuple(word == "true" for word in row.split(" or "))
+    for name, row in _TABLES["repository"].items()
+    for first, _, last in [row.partition(" to ")]
 }
 _PREFIX = "HOLDFAST_"
 LARGEST_FILE = 200_000  # bytes of a file with settings

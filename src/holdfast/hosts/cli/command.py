@@ -49,6 +49,7 @@ class Entry:
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)
+    former: list[str] = field(default_factory=list)  # names it had
     examples: list[str] = field(default_factory=list)  # without the word holdfast
     commands: "dict[str, Entry]" = field(default_factory=dict)
 
@@ -84,8 +85,8 @@ def read(file: Path) -> dict[str, dict[str, Entry]]:
                 entry.help.append(text)
             case ">":
                 entry.page.extend(text.split("  "))
-            case "~" | "{":
-                (entry.synonyms if sign == "~" else entry.shape).extend(text.split())
+            case "~" | "{" | "<":
+                {"~": entry.synonyms, "{": entry.shape, "<": entry.former}[sign].extend(text.split())
             case "":
                 path, module, line = row.split("  ", 2)
                 entry = Entry(path=path, line=line, module=module, help=[line])
@@ -105,19 +106,9 @@ EVERY = [*COMMANDS.values(), *(inner for entry in COMMANDS.values() for inner in
 # What people type who do not know a command's name yet.
 SYNONYMS = {"version": "--version"} | {word: entry.path for entry in EVERY for word in entry.synonyms}
 # What was a command of its own once, and is now.
-MOVED: dict[str, str] = {
-    **{name: f"{group} {name}" for group in ("ingest", "stats", "store", "server") for name in GROUPS[group].commands},
-    "serve": "server run",
-    "use": "judge",
-    "log": "stats learnings",
-    "confirm": "review approve",
-    "cancel": "review reject",
-    "accept": "review approve",
-    "reject": "review reject",
-    "quarantine": "review list --sort quarantined",
-    "contradictions": "review contradictions",
-    "duplicates": "review duplicates",
-}
+MOVED = {name: f"{group} {name}" for group in "ingest stats store server".split() for name in GROUPS[group].commands}
+MOVED |= {word: entry.path for entry in EVERY for word in entry.former}
+MOVED["quarantine"] = "review list --sort quarantined"
 for _name in {"run", *COMMANDS} & set(MOVED):
     del MOVED[_name]
 

@@ -15,35 +15,18 @@ import click
 from holdfast import __version__
 from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, SYNONYMS, Entry, built
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
+from holdfast.model.patterns import tables
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-EXIT_CODES = """\b
-Exit codes:
-  0    done
-  1    a check found something (check, verify --all, scan)
-  3    no such memory, or an ambiguous id
-  4    refused: a duplicate, a secret, not possible now, or you said no
-  5    the store, the embedder or an optional part cannot be used
-  64   invalid command or input
-  70   a bug in Holdfast
-  130  interrupted (Ctrl-C)"""
+_TEXTS = tables(__file__)
+EXIT_CODES = "\n".join(("\b\nExit codes:", *(f"  {code:<5}{meaning}" for code, meaning in _TEXTS["exit codes"])))
+WELCOME = tuple(line for line, _ in _TEXTS["welcome"])
 FAILED, INTERRUPTED = 70, 130
 VARIABLE = "_HOLDFAST_COMPLETE"
-# How to install the completion script of each shell, as the comment on top of it says.
-PLACES = {
-    "bash": 'Add to ~/.bashrc:  eval "$(holdfast completion bash)"',
-    "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
-    "fish": "Once:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
-}
 # A slip of the finger must not lead to one of these.
 NEVER_GUESSED = frozenset({"forget", "uninstall", "unlink", "unshare", *HIDDEN})
-WELCOME = (
-    'remember "Run the migrations before the seed script."',
-    'recall "what comes first, seeding or migrating?"',
-    "init",
-)
 
 
 class Lazy(click.Group):
@@ -172,7 +155,8 @@ def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
     completion = get_completion_class(shell)
     assert completion is not None
     root = click.get_current_context().find_root().command
-    click.echo(f"# {PLACES[shell]}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")
+    place = dict(_TEXTS["completion"])[shell]
+    click.echo(f"# {place}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")
 
 
 def main() -> None:
