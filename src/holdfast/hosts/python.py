@@ -265,10 +265,7 @@ class Memory:
     def import_(
         self, lines: Iterable[str] | None = None, *, system: str = "", path: str | os.PathLike[str] = ""
     ) -> int:
-        """Import an export (its lines, or the file at a `path`), or the data of another `system` at a `path`.
-
-        Return how many memories are new or changed.
-        """
+        """Import an export (lines, or the file at a `path`) or another `system`'s data; return how many memories are new or changed."""
         if (lines is None) == (not path) or (fitting("system", str, system) and not path):
             raise Invalid("Pass either lines or a path.", hint="A path is that of an export, or of data of a system.")
         if lines is not None:

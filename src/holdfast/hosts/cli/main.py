@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Mapping
 from difflib import get_close_matches
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -163,7 +164,7 @@ def main() -> None:
     """Run the command line; every failure ends in a clear message and a documented exit code."""
     for name in ("stdout", "stderr"):  # a closed one would be the number of the next file that is opened
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  until the process ends
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  until the process ends
     # Print any script: Windows gives pipes a code page, and some terminals cannot display everything.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":

@@ -25,7 +25,7 @@ from holdfast.hosts.cli.command import wants_json
 from holdfast.hosts.to_json import plain
 from holdfast.model import ids
 from holdfast.model.fence import escaped, visible
-from holdfast.model.ids import SHORT, ULID, short
+from holdfast.model.ids import ULID, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
@@ -38,7 +38,6 @@ from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader, steps_of
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
 _THEME = Theme({f"{bold}{name}": f"{bold}color({code})" for name, code in COLOURS.items() for bold in ("", "bold ")})
 FIELD_START = 24
-BELOW = SHORT + 4  # where text below the line of a memory begins
 SPINNER_AFTER = 0.7  # seconds until a spinner appears
 
 

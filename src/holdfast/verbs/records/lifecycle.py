@@ -230,20 +230,17 @@ def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     if erased := [short(event.about) for event in events if event.verb == "erased"]:
         keep_final(memory, f"erased {', '.join(erased[:3])}")
         return ()
-    if changes:
-        _keep(memory, [event.id for event in changes])
+    if changes and not memory.user:  # a server's viewer keeps them itself
+        place, actions = _actions(memory)
+        memory.store.note(place, [[event.id for event in changes], *actions][:MOST_ACTIONS])
     return changes
 
 
 def keep_final(memory: Memory, what: str) -> None:
     """Keep an action that cannot be undone as the last one, so that an undo does not take back an earlier one instead."""
-    _keep(memory, [FINAL, what])
-
-
-def _keep(memory: Memory, action: list[str]) -> None:
-    if not memory.user:  # a server's viewer keeps them itself
+    if not memory.user:
         place, actions = _actions(memory)
-        memory.store.note(place, [action, *actions][:MOST_ACTIONS])
+        memory.store.note(place, [[FINAL, what], *actions][:MOST_ACTIONS])
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:

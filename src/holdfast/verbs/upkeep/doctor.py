@@ -109,8 +109,8 @@ def examine(memory: Memory) -> Iterator[Check]:
     try:
         with store.transaction():
             written = Check("writing", "the store can be written")
-    except StoreError as problem:
-        written = Check("writing", problem.message, problem.hint)
+    except StoreError as refused:
+        written = Check("writing", refused.message, refused.hint)
     yield written
     for sentence in saved_elsewhere(memory):
         yield Check("project", sentence)
