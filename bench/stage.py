@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.cli.render import json_text, page, show_recalled
+from holdfast.hosts.cli.render import json_text, page
 from holdfast.model.event import LOCAL, Actor, Event, Verb, event_to_json
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock
@@ -130,7 +130,7 @@ class Stage:
         for name in core.surface.prompts:
             shown[f"prompt {name}"] = core.surface.say(call, name, {})
         found = recall(memory, Query(text=QUESTION, limit=10), surface=False)
-        shown["terminal recall"] = _printed(lambda: show_recalled(found))
+        shown["terminal recall"] = _printed(page("recalled", found))
         shown["terminal list"] = _printed(page("records", [hit.record for hit in found.hits]))
         shown["sub-agent"] = _called(core.surface, call, "brief", {"plan": QUESTION, "form": "full"})
         shown["sub-agent plain"] = brief(memory, QUESTION, form="full").text

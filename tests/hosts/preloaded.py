@@ -16,6 +16,7 @@ import pkgutil
 import signal
 import socket
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,6 +60,7 @@ def _run(files: list[int]) -> None:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    time.tzset()
     sys.argv = ["holdfast", *asked["arguments"]]
     if "names_itself" in asked:
         os.write(exit_code, str(os.getpid()).encode())

@@ -82,7 +82,7 @@ def test_another_word_for_a_command_leads_to_it_and_no_guess_removes_anything() 
 
 
 @examples
-def test_a_wrong_command_names_the_right_one(run: Run, words: list[str], said: str) -> None:
+def test_a_wrong_command_is_answered_with_what_is_right(run: Run, words: list[str], said: str) -> None:
     ended(run(*words), 64, said)
 
 

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import chdir, suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 import holdfast
-from tests.conftest import new_file, ran
+from tests.conftest import new_file, new_folder, ran
 from tests.replicas.seats import git
 from tests.rows import refused, some
 
@@ -72,10 +72,16 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
     refused(holdfast.Invalid, memory.remember, "  ", says="empty")
     refused(holdfast.Invalid, holdfast.open, tmp_path / "nowhere", says="not a folder")
     refused(holdfast.InvalidConfig, holdfast.open, tmp_path, settings={"no_such_setting": 1})
+    with chdir(gone := new_folder(tmp_path / "gone")):
+        gone.rmdir()
+        refused(holdfast.Invalid, holdfast.open, says="working directory was deleted")
     refused(holdfast.NotFound, memory.forget, "ZZZZZZZZ", "gone")
     refused(holdfast.Invalid, memory.remember, "x", links=[("supersedes", "zz")], says="each of links must be a")
     refused(holdfast.Invalid, memory.recall, "x", limit="x", says="limit must be a whole number, not 'x'")
     refused(holdfast.Invalid, memory.import_, "export.jsonl", says="lines must be lines of text")
+    for nothing in ({}, {"system": "file"}, {"system": "file", "lines": []}, {"lines": [], "path": "e.jsonl"}):
+        refused(holdfast.Invalid, memory.import_, says="either lines or a path", **nothing)
+    refused(holdfast.Invalid, memory.import_, path=tmp_path / "none.jsonl", says="cannot be read")
     refused(holdfast.Invalid, memory.import_, system="git-notes", path="\0", says="cannot be read")
     one = memory.remember("Retries are capped at five.").id
     for wrong in (None, 3, b"x"):
@@ -159,7 +165,7 @@ def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) ->
         recalled = memory.recall("deploys", since=since, words_only=True)
         assert (len(recalled), len(memory.list(since=since))) == (found, found), since
     assert memory.show(saved.id, as_of=datetime.now(UTC) + day).record.id == saved.id
-    for wrong in ("someday", 7, object()):
+    for wrong in ("someday", 7, object(), date.min, date.min.isoformat()):
         refused(holdfast.Invalid, memory.recall, "deploys", since=wrong, says="is not a date")
 
 
@@ -172,6 +178,10 @@ def test_results_are_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfas
     line = f"{saved.id[-8:]} fact: Deploys need the VPN."
     assert shown == [line, f"{found[0].confidence}: {line}"]
     assert repr(memory) == "<holdfast.Memory of example.org/acme/shop>"
+    assert repr(holdfast.AsyncMemory(memory)) == "<holdfast.AsyncMemory of example.org/acme/shop>"
+    assert {listed[-1], memory.show(saved.id).record} == {saved.record}
+    memory._inner.close()  # as another thread may do in the middle of a call
+    refused(holdfast.StoreError, memory.list, says="is closed")
     memory.close()
     refused(holdfast.StoreError, memory.list, says="is closed")
     memory.close()
@@ -187,6 +197,7 @@ def test_memories_are_shared_linked_judged_moved_and_confirmed(memory: holdfast.
         assert (other.import_(lines), other.import_(lines)) == (2, 0)
         assert {record.id for record in other.list()} == {first.id, second.id}
         (tmp_path / "notes.md").write_text("- Invoices are rounded down.\n", encoding="utf-8")
+        assert other.import_(path=new_file(tmp_path / "e.jsonl", "\n".join(lines))) == 0
         assert other.import_(system="file", path=tmp_path / "notes.md") == 1
         refused(holdfast.Invalid, other.import_, system="diary", path=tmp_path, says="no importer")
     guess = memory.remember("Ada prefers tabs.", kind="preference", source="inferred")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.model.errors import NotFound
+from holdfast.model.errors import Conflict, NotFound
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.actions import ACTIONS, act_on
@@ -94,8 +95,9 @@ def test_the_last_actions_are_undone_one_after_the_other(memory: Memory) -> None
     there = act(elsewhere, lambda acting: ("Saved.", keep(acting, "The site is built with Hugo.")))
     here = act(memory, lambda acting: ("Saved.", keep(acting, "Crates are weighed twice.")))
     act_on(memory, here.result.id, "erase", {"sure": "erase"})
-    assert undo_last(memory)[0].id == done.result.id  # not what is erased, and nothing of another project
-    refused(NotFound, undo_last, memory, says="nothing to undo in")
+    refused(Conflict, undo_last, memory, says=rf"\(erased {short(here.result.id)}\) cannot be undone.* `holdfast undo")
+    assert undo_last(memory, done.result.id)[0].id == done.result.id  # what the message names
+    refused(NotFound, undo_last, memory, says="nothing to undo in")  # of what is erased, or in another project
     assert undo_last(elsewhere)[0].id == there.result.id
 
 

@@ -16,7 +16,7 @@ from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.adapters.git import git_text
 from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import checkout_of, embedder_of, erase_copies, observing_of
-from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
+from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder, working_folder
 from holdfast.engine.database import Database
 from holdfast.engine.locks import lock_file, try_lock
 from holdfast.engine.locks import turn as turn
@@ -41,7 +41,7 @@ def open_memory(
     settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None, role: str = ""
 ) -> Memory:
     """Open the memory for a folder (the working directory by default); on a server's database with one of its roles."""
-    folder = folder or Path.cwd()
+    folder = folder or working_folder()
     settings = settings or load_settings(folder=folder)
     config = settings.config
     process, home = os.getppid(), store_folder(config, folder)

@@ -12,32 +12,17 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
 from holdfast.model import files
 from holdfast.model.config import PRESETS, Config, Preset, preset_of
-from holdfast.model.errors import Conflict, InvalidConfig
+from holdfast.model.errors import Conflict, Invalid, InvalidConfig
+from holdfast.model.patterns import tables
 
 COPY = "team.db"  # local copy of a team's database, for when that is unreachable
-# Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
-PRIVATE = f"""
-{files.FILE}* {COPY}* http-token* setup.json spool prepared changes deriving seen sessions hooks.log* work.lock erase.lock erasing stores.json
-checkouts.json replicas markdown backups damaged-*
-""".split()
-# Settings with a fixed set of values.
-CHOICES = {
-    "embedder": ("local", "http", "none"),
-    "inject": ("off", "hot", "brief", "full"),
-    "observer": ("none", "anthropic", "openai", "claude"),
-    "preset": ("", *PRESETS),
-    "quarantine": ("show", "hide", "off"),
-}
-# What a repository's file may set, and to which values: it may reduce noise and add protection, for everyone who clones
-# it. Everything else in it is ignored with one warning: what is injected, warned of, confirmed or shared is the user's.
+_TABLES = {section: dict(rows) for section, rows in tables(__file__).items()}
+PRIVATE = [f"{files.FILE}*", f"{COPY}*", *_TABLES["private"]["files"].split()]
+CHOICES = {name: tuple(row.split()) for name, row in _TABLES["choices"].items()} | {"preset": ("", *PRESETS)}
 REPOSITORY_SETTINGS: Mapping[str, range | tuple[bool, ...]] = {
-    "recall_limit": range(3, 101),
-    "recall_budget": range(500, 20_001),
-    "brief_budget": range(800, 10_001),
-    "hot_capacity": range(5, 201),
-    "prompt_hints": (True, False),
-    "starters": (True, False),
-    "guard_secrets": (True,),
+    name: range(int(first), int(last) + 1) if last else tuple(word == "true" for word in row.split(" or "))
+    for name, row in _TABLES["repository"].items()
+    for first, _, last in [row.partition(" to ")]
 }
 _PREFIX = "HOLDFAST_"
 LARGEST_FILE = 200_000  # bytes of a file with settings
@@ -51,7 +36,8 @@ class Settings:
     config: Config
     sources: Mapping[str, str]
     named: bool = False  # the user's settings name this folder's project
-    warnings: tuple[str, ...] = ()  # settings of a repository's file that were ignored
+    warnings: tuple[str, ...] = ()  # settings that were ignored: of a repository's file, or of an unknown name
+    wrong: tuple[InvalidConfig, ...] = ()  # values that cannot be used; the defaults are in force
 
 
 def load_settings(
@@ -60,28 +46,41 @@ def load_settings(
     environment: Mapping[str, str] = os.environ,
     flags: Mapping[str, Any] | None = None,
     preset: str = "",
+    lenient: bool = False,
 ) -> Settings:
     """Collect the settings: defaults, a preset, the user's file, the repository's file, HOLDFAST_* variables, flags.
 
-    `preset` is the one in force unless the settings choose another; the variables of its system count too.
+    `preset` is the one in force unless the settings choose another; the variables of its system count too. An unknown name
+    is ignored with a warning, and a wrong value raised as InvalidConfig, or noted if `lenient`; a flag must be right.
     """
-    here, values, sources = folder or Path.cwd(), dict[str, Any](), dict.fromkeys(_KNOWN, "default")
-    repository_file, of_repository, warnings = _repository_settings(here)
+    here, values, sources = folder or working_folder(), dict[str, Any](), dict.fromkeys(_KNOWN, "default")
+    user, (repository_file, of_repository, warnings) = str(user_file()), _repository_settings(here)
     variables = [name for name in environment if name.startswith(_PREFIX)]
     layers: list[tuple[str, Mapping[str, Any]]] = [
-        (str(user_file()), _user_settings(user_file(), here)),
+        (user, _user_settings(user_file(), here)),
         (repository_file, of_repository),
         *((name, {name.removeprefix(_PREFIX).lower(): environment[name]}) for name in variables),
         ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
     ]
-    for source, layer in layers:
-        for name, value in layer.items():
+    wrong = list[InvalidConfig]()
+    for source, name, value in ((source, *pair) for source, layer in layers for pair in layer.items()):
+        try:
             values[name] = check_setting(source, name, value)
             sources[name] = source
+        except InvalidConfig as problem:
+            if source == "flag":
+                raise
+            problem.hint += f" `{f'holdfast config unset {name}' if source == user else f'unset {source}'}` removes it."
+            if name not in _KNOWN:
+                warnings = (*warnings, f"Ignored: {problem.message} {problem.hint}")
+            elif lenient:
+                wrong.append(problem)
+            else:
+                raise
     if preset in PRESETS and "preset" not in values:
         values["preset"], sources["preset"] = preset, "surface"
     system = preset_of(named := values.get("preset", ""))
-    from_files = (str(user_file()), repository_file)
+    from_files = (user, repository_file)
     for source, name, value in _foreign_settings(system, environment, here):
         if name not in values or sources[name] in from_files:
             values[name], sources[name] = check_setting(source, name, value), source
@@ -91,8 +90,16 @@ def load_settings(
     unknown = [name for name in environment if system.prefix and name.startswith(system.prefix) and name not in known]
     idle = f"Without effect here: {', '.join(sorted(unknown))}. See docs/compatibility.md."
     warnings = (*warnings, *_unlisted_store(config, here), *([idle] if unknown else ()))
-    is_named = sources["project"] == str(user_file()) and bool(config.project)
-    return Settings(config=config, sources=sources, named=is_named, warnings=warnings)
+    is_named = sources["project"] == user and bool(config.project)
+    return Settings(config=config, sources=sources, named=is_named, warnings=warnings, wrong=tuple(wrong))
+
+
+def working_folder() -> Path:
+    """Return the working directory; raise Invalid if it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as problem:
+        raise Invalid("The working directory was deleted.", hint="Change to a folder that exists.") from problem
 
 
 def user_file() -> Path:
@@ -280,7 +287,7 @@ def check_setting(source: str, name: str, value: Any) -> Any:
     if name not in _KNOWN:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
+        near = get_close_matches(name, _KNOWN, n=1, cutoff=0.8)
         hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."
         raise InvalidConfig(f"{source}: there is no setting {name}.", hint=hint)
     if value not in (choices := CHOICES.get(name, (value,))):

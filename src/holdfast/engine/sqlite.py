@@ -327,6 +327,8 @@ def translated(path: Path) -> Iterator[None]:
         raise unusable(problem) from problem
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", 0) or 0
+        if isinstance(problem, sqlite3.ProgrammingError) and "closed" in str(problem):  # by another thread
+            raise StoreError("This memory is closed.", hint="Open another.") from problem
         if code in _NO_LOCKS or (_is_busy(problem) and _refuses_locks(path)):
             hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
             raise StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint) from problem

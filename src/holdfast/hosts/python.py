@@ -11,10 +11,11 @@ from typing import Any, Literal, Self
 
 from holdfast.compose import open_memory
 from holdfast.compose.adapters import IMPORTERS, foreign_items
-from holdfast.compose.settings import load_settings
+from holdfast.compose.settings import load_settings, working_folder
 from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid, NotSaved, StoreError
 from holdfast.model.event import Event
+from holdfast.model.files import lines_in, open_regular
 from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
@@ -261,13 +262,25 @@ class Memory:
         """Yield the whole store as JSON lines: a header, then an event on each line, nothing left out."""
         return jsonl.export(self._inner)
 
-    def import_(self, lines: Iterable[str] = (), *, system: str = "", path: str | os.PathLike[str] = "") -> int:
-        """Import the lines of an export, or the data of another `system` at a `path`; return how many memories are new or changed."""
-        if not fitting("system", str, system):
+    def import_(
+        self, lines: Iterable[str] | None = None, *, system: str = "", path: str | os.PathLike[str] = ""
+    ) -> int:
+        """Import an export (lines, or the file at a `path`) or another `system`'s data; return how many memories are new or changed."""
+        if (lines is None) == (not path) or (fitting("system", str, system) and not path):
+            raise Invalid("Pass either lines or a path.", hint="A path is that of an export, or of data of a system.")
+        if lines is not None:
             return int(jsonl.import_lines(self._inner, fitting("lines", Iterable, lines))["records"])
+        place = Path(fitting("path", os.PathLike, path))
+        if not system:
+            try:
+                with open_regular(place) as file:
+                    decoded = (line.decode(errors="surrogateescape") for line in lines_in(file))
+                    return int(jsonl.import_lines(self._inner, decoded)["records"])
+            except (OSError, ValueError) as problem:
+                raise Invalid(f"{place} cannot be read: {problem}.") from problem
         if system not in IMPORTERS:
             raise Invalid(f"There is no importer for {system[:40]!r}.", hint=f"One of {', '.join(IMPORTERS)}.")
-        report = import_items(self._inner, system, foreign_items(system, Path(fitting("path", os.PathLike, path))))
+        report = import_items(self._inner, system, foreign_items(system, place))
         return len(report.taken) + len(report.revised)
 
     def close(self) -> None:
@@ -293,6 +306,9 @@ class AsyncMemory:
         found = getattr(self._memory, name)
         return partial(asyncio.to_thread, found) if callable(found) else found
 
+    def __repr__(self) -> str:
+        return repr(self._memory).replace("Memory", "AsyncMemory", 1)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -314,7 +330,7 @@ def open(  # noqa: A001
     `home` is the folder of the store. What is saved is attributed to the current user, or to `agent`. `settings` sets any
     other setting by name.
     """
-    here = Path(fitting("folder", os.PathLike, folder)) if folder is not None else Path.cwd()
+    here = Path(fitting("folder", os.PathLike, folder)) if folder is not None else working_folder()
     if not here.is_dir():
         raise Invalid(f"{here} is not a folder.", hint="Pass the folder of a project.")
     place = None if home is None else os.fspath(fitting("home", os.PathLike, home))

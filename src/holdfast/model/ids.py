@@ -134,15 +134,14 @@ def check_part(text: str) -> str:
 
 def instant(epoch: float) -> str:
     """Return a timestamp as UTC with milliseconds, the only form that is stored."""
-    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return datetime.fromtimestamp(epoch, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def parse_instant(text: str) -> str:
-    """Parse an ISO date or time (UTC unless it has an offset) into the stored form."""
+def parse_instant(text: str, zone: tzinfo | None = UTC) -> str:
+    """Parse an ISO date or time into the stored form. Without an offset it is in a zone: that of what is stored, or local (None)."""
     try:
         moment = datetime.fromisoformat(text.strip())
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        return instant(moment.timestamp())
+        return instant((moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp())
     except (ValueError, OverflowError, OSError) as problem:
         hint = "Write it like 2026-11-15 or 2026-11-15T08:30Z."
         raise Invalid(f"{text[:40]!r} is not a date.", hint=hint) from problem
@@ -167,11 +166,9 @@ _SPAN = re.compile(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?")
 
 def moment_of(given: str | date | timedelta, now: str) -> str:
     """Return the instant meant by 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w)."""
-    # Days begin at midnight of the local time zone, dates at midnight UTC; a weekday is the last one before today.
+    # Days begin at midnight of the local time zone; a weekday is the last one before today.
     present = datetime.fromisoformat(now)
-    if isinstance(given, datetime):
-        given = given.astimezone()  # without a zone it is local
-    elif isinstance(given, timedelta):
+    if isinstance(given, timedelta):
         return days_before(now, given / timedelta(days=1))
     text = given.isoformat() if isinstance(given, date) else given
     if not isinstance(text, str):
@@ -188,7 +185,7 @@ def moment_of(given: str | date | timedelta, now: str) -> str:
     if month := re.fullmatch(r"(\d{4})(-\d\d)?", words):
         words = f"{month[1]}{month[2] or '-01'}-01"
     try:
-        return parse_instant(words.upper()) if words else ""
+        return parse_instant(words.upper(), None) if words else ""
     except Invalid as problem:
         hint = "Write it like 2026-11-15, 2026-11, 2026-11-15T08:30Z, yesterday, monday or 7d (12h, 2w)."
         raise Invalid(f"{text[:40]!r} is not a date.", hint=hint) from problem

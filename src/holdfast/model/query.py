@@ -28,7 +28,7 @@ class Query:
     """A search, checked when it is made: its parts are valid and in the form they are used in. Global records are included."""
 
     text: Annotated[str, Asked("Question, keywords, a path or an error text.")]  # a list needs none
-    project: Annotated[str | None, Asked("Another project than the current one.")] = None
+    project: Annotated[str | None, Asked("Another project than the current one.", form="project")] = None
     everywhere: Annotated[bool, Asked("All projects.", "All projects.")] = False
     kinds: Annotated[tuple[str, ...], Asked("Only this kind.", form="kind")] = ()
     scopes: Annotated[tuple[str, ...], _SCOPES] = ()
@@ -67,7 +67,7 @@ class Query:
             object.__setattr__(self, name, check_scopes(getattr(self, name)))
         for name in ("since", "until", "as_of"):
             if said := getattr(self, name):
-                object.__setattr__(self, name, parse_instant(said))
+                object.__setattr__(self, name, parse_instant(said, None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

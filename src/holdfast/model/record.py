@@ -71,6 +71,9 @@ class Record:
     revision: int = 1
     waiting: tuple[str, ...] = ()  # quarantined events about it
 
+    def __hash__(self) -> int:  # its mappings have none
+        return hash((self.id, self.head))
+
     @property
     def graded(self) -> str:
         """The kind, after the severity if it has one."""
@@ -132,7 +135,7 @@ class Draft:
     fields: Annotated[Mapping[str, Any], _FIELDS] = field(default_factory=dict)
     scopes: Annotated[tuple[str, ...], _SCOPES] = ()
     tags: Annotated[tuple[str, ...], Asked("A tag.")] = ()
-    project: Annotated[str | None, Asked("Another project than the current one.")] = None
+    project: Annotated[str | None, Asked("Another project than the current one.", form="project")] = None
     visibility: Visibility = "private"
     confidence: Annotated[Confidence, Asked("How sure it is.")] = "medium"
     source: Annotated[Source, Asked("Where it comes from")] = "explicit"

@@ -62,8 +62,9 @@ def check_keepable(value: Any, depth: int = 0) -> None:
 
 def headline(text: str) -> str:
     """Return the first sentence or line, short enough for a list."""
-    line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
-    ends = (after for end, after in sentence_ends(line) if line[end - 1] not in ";；")
+    bare = (_RE["marker"].sub("", line).rstrip(" #*->\t") for line in text.splitlines())  # a sign or an option stays
+    line = next(filter(None, bare), "")
+    ends = (end for at, end in sentence_ends(line) if line[at - 1] not in ";；" and re.search(r"[^\W\d]", line[:at]))
     return shorten(line[: next(ends, len(line))], HEADLINE)
 
 

@@ -15,7 +15,7 @@ from holdfast.model.ids import short
 from holdfast.model.text import counted, filled, listed, plotted, shorten, tokens_of
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.phrases import MODEL, Reader, line, tallies, unanswered
+from holdfast.surfaces.phrases import MODEL, Reader, line, unanswered
 
 LEFT_OFF = 300  # tokens
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
@@ -33,7 +33,6 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": lambda number: f"{number:.0%}",
     "plotted": plotted,
     "short": short,
-    "tallies": tallies,
     "words": lambda name: name.replace("_", " "),
 }
 

@@ -1,4 +1,4 @@
-"""Who reads a text, a model or a person; and what surfaces write the same way: a memory on a line, its history, a refusal, tallies."""
+"""Who reads a text, a model or a person; and what surfaces write the same way: a memory on a line, its history, a refusal."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,14 +118,3 @@ def stored(outcome: "Outcome", surface: str) -> Record:
     if isinstance(outcome, Refused):
         raise refusal(outcome, surface)
     return outcome.record
-
-
-def tallies(activity: Mapping[str, Any]) -> list[str]:
-    """Return a line each for what sessions saved, their agents, how they closed and their issues; none for what is empty."""
-    counts = {
-        "Saved": [f"{count} {kind}" for kind, count in activity["kinds"].most_common()],
-        "Agents": [f"{name} {count}" for name, count in activity["agents"].items()],
-        "Closed": [f"{name} {count}" for name, count in activity["closes"].most_common()],
-        "Issues": [f"{name} {count}" for name, count in activity["issues"]],
-    }
-    return [f"{title}: {', '.join(items)}" for title, items in counts.items() if items]

@@ -17,7 +17,16 @@ from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.recovery.copy_store import fill
 from holdfast.engine.sqlite import APPLICATION_ID, PROGRAMS, SQLite, translated
 from holdfast.engine.store import Store, open_store
-from holdfast.model.errors import Conflict, NotAStore, NotFound, StoreBusy, StoreCorrupt, StoreError, StoreUnwritable
+from holdfast.model.errors import (
+    Conflict,
+    NotAStore,
+    NotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreUnwritable,
+)
 from holdfast.model.event import Event
 from holdfast.model.files import read_regular
 from holdfast.model.ids import instant
@@ -40,8 +49,13 @@ class JournalMark:
 
 def back_up(source: Path, target: Path) -> JournalMark:
     """Copy a snapshot of a store to a new file with mode 0600, check the copy, and return its mark."""
-    with _opened(source, "rw") as connection:
-        return _copied(connection, target)
+    try:
+        with _opened(source, "rw") as connection:
+            return _copied(connection, target)
+    except (StoreFull, StoreUnwritable):  # a store that cannot be written can be read
+        has_log = source.with_name(f"{source.name}-wal").exists()
+        with _opened(source, "ro&readonly_shm=1" if has_log else "ro") as connection:
+            return _copied(connection, target)
 
 
 def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
@@ -54,11 +68,12 @@ def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
 
 
 def note_elsewhere(home: Path, file: Path) -> None:
-    """Record the path of a backup written outside the store's folder, so that erasing can list it."""
-    (home / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(home / FOLDER / ELSEWHERE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(f"{file.absolute()}\n")
+    """Record the path of a backup written outside the store's folder, so that erasing can list it; not in a store that cannot be written."""
+    with suppress(OSError):
+        (home / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(home / FOLDER / ELSEWHERE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(f"{file.absolute()}\n")
 
 
 def known(home: Path) -> list[Path]:
@@ -226,13 +241,11 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
     except OSError as problem:
         raise StoreUnwritable(f"{part.parent} cannot be written ({problem.strerror}).") from problem
     try:
+        source.execute("begin")
+        mark = _mark(source)
         with translated(target), closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            source.execute("begin")
-            try:
-                mark = _mark(source)
-                source.backup(copy)
-            finally:
-                source.execute("rollback")
+            source.backup(copy)
+            source.execute("rollback")
             for kind, name in copy.execute(f"select type, name {PROGRAMS}").fetchall():  # what a file may do by itself
                 quoted = str(name).replace('"', '""')
                 copy.execute(f'drop {kind} "{quoted}"')

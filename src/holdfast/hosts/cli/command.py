@@ -49,6 +49,7 @@ class Entry:
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)
+    former: list[str] = field(default_factory=list)  # names it had
     examples: list[str] = field(default_factory=list)  # without the word holdfast
     commands: "dict[str, Entry]" = field(default_factory=dict)
 
@@ -84,8 +85,8 @@ def read(file: Path) -> dict[str, dict[str, Entry]]:
                 entry.help.append(text)
             case ">":
                 entry.page.extend(text.split("  "))
-            case "~" | "{":
-                (entry.synonyms if sign == "~" else entry.shape).extend(text.split())
+            case "~" | "{" | "<":
+                {"~": entry.synonyms, "{": entry.shape, "<": entry.former}[sign].extend(text.split())
             case "":
                 path, module, line = row.split("  ", 2)
                 entry = Entry(path=path, line=line, module=module, help=[line])
@@ -105,19 +106,9 @@ EVERY = [*COMMANDS.values(), *(inner for entry in COMMANDS.values() for inner in
 # What people type who do not know a command's name yet.
 SYNONYMS = {"version": "--version"} | {word: entry.path for entry in EVERY for word in entry.synonyms}
 # What was a command of its own once, and is now.
-MOVED: dict[str, str] = {
-    **{name: f"{group} {name}" for group in ("ingest", "stats", "store", "server") for name in GROUPS[group].commands},
-    "serve": "server run",
-    "use": "judge",
-    "log": "stats learnings",
-    "confirm": "review approve",
-    "cancel": "review reject",
-    "accept": "review approve",
-    "reject": "review reject",
-    "quarantine": "review list --sort quarantined",
-    "contradictions": "review contradictions",
-    "duplicates": "review duplicates",
-}
+MOVED = {name: f"{group} {name}" for group in "ingest stats store server".split() for name in GROUPS[group].commands}
+MOVED |= {word: entry.path for entry in EVERY for word in entry.former}
+MOVED["quarantine"] = "review list --sort quarantined"
 for _name in {"run", *COMMANDS} & set(MOVED):
     del MOVED[_name]
 
@@ -273,15 +264,15 @@ def _type_of(parameter: Parameter) -> Any:
     return kind if kind in (int, float) else str
 
 
-def settings(**flags: Any) -> "Settings":
-    """Load the settings, overridden by those of the command line."""
+def settings(*, lenient: bool = False, **flags: Any) -> "Settings":
+    """Load the settings, overridden by those of the command line; if `lenient`, without those that are wrong."""
     from holdfast.compose.settings import load_settings
 
-    return load_settings(flags=click.get_current_context().find_root().obj | flags)
+    return load_settings(flags=click.get_current_context().find_root().obj | flags, lenient=lenient)
 
 
 @contextmanager
-def opened(**flags: Any) -> "Iterator[Memory]":
+def opened(*, lenient: bool = False, **flags: Any) -> "Iterator[Memory]":
     """Open the memory of the working directory; what a command changes in it is kept as the last thing to undo."""
     from holdfast.compose import open_memory
 
@@ -289,7 +280,7 @@ def opened(**flags: Any) -> "Iterator[Memory]":
         if total > AT_ONCE >= done:  # a small store takes no noticeable time
             click.echo(f"Updating the index of {total:,} memories for this version; this happens once.", err=True)
 
-    chosen = settings(**flags)
+    chosen = settings(lenient=lenient, **flags)
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     memory = open_memory(chosen, progress=report_rebuild)

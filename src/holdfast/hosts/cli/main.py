@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Mapping
 from difflib import get_close_matches
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -15,35 +16,18 @@ import click
 from holdfast import __version__
 from holdfast.hosts.cli.command import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, SYNONYMS, Entry, built
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
+from holdfast.model.patterns import tables
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-EXIT_CODES = """\b
-Exit codes:
-  0    done
-  1    a check found something (check, verify --all, scan)
-  3    no such memory, or an ambiguous id
-  4    refused: a duplicate, a secret, not possible now, or you said no
-  5    the store, the embedder or an optional part cannot be used
-  64   invalid command or input
-  70   a bug in Holdfast
-  130  interrupted (Ctrl-C)"""
+_TEXTS = tables(__file__)
+EXIT_CODES = "\n".join(("\b\nExit codes:", *(f"  {code:<5}{meaning}" for code, meaning in _TEXTS["exit codes"])))
+WELCOME = tuple(line for line, _ in _TEXTS["welcome"])
 FAILED, INTERRUPTED = 70, 130
 VARIABLE = "_HOLDFAST_COMPLETE"
-# How to install the completion script of each shell, as the comment on top of it says.
-PLACES = {
-    "bash": 'Add to ~/.bashrc:  eval "$(holdfast completion bash)"',
-    "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
-    "fish": "Once:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
-}
 # A slip of the finger must not lead to one of these.
 NEVER_GUESSED = frozenset({"forget", "uninstall", "unlink", "unshare", *HIDDEN})
-WELCOME = (
-    'remember "Run the migrations before the seed script."',
-    'recall "what comes first, seeding or migrating?"',
-    "init",
-)
 
 
 class Lazy(click.Group):
@@ -172,21 +156,23 @@ def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
     completion = get_completion_class(shell)
     assert completion is not None
     root = click.get_current_context().find_root().command
-    click.echo(f"# {PLACES[shell]}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")
+    place = dict(_TEXTS["completion"])[shell]
+    click.echo(f"# {place}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")
 
 
 def main() -> None:
     """Run the command line; every failure ends in a clear message and a documented exit code."""
+    for name in ("stdout", "stderr"):  # a closed one would be the number of the next file that is opened
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  until the process ends
     # Print any script: Windows gives pipes a code page, and some terminals cannot display everything.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace") if stream.isatty() else stream.reconfigure(encoding="utf-8")
     try:
         code = _run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, less) has closed the pipe. Python would report it again while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # the reader (head, less) has closed the pipe; click exits only then
+        _drop_output()
         code = 0
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -197,17 +183,25 @@ def main() -> None:
     sys.exit(code)
 
 
+def _drop_output() -> None:
+    """Send what is left of the output nowhere: Python would report again, while closing it, that it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(arguments: list[str]) -> int:
     failed: HoldfastError
     try:
         code = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0  # the exit code of a command that ended early
     except HoldfastError as problem:
         failed = problem
     except OSError as problem:
         if problem.errno not in _REFUSED:
             raise
-        failed = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
+        if problem.filename is None:
+            _drop_output()
+        failed = _REFUSED[problem.errno](f"{problem.filename or 'The output'}: {problem.strerror}.")
     except click.Abort as problem:  # Ctrl-C, or the end of input at a question
         if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.hosts.cli.command import Result, Words, insist, wants_json
-from holdfast.hosts.cli.render import agreed, page, say, show_recalled
+from holdfast.hosts.cli.render import agreed, page, say
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict, Invalid
@@ -88,7 +88,7 @@ def recall_command(
 
         # So that the next question finds them by meaning.
         click.get_current_context().call_on_close(lambda: wake(str(config.home), str(Path.cwd())))
-    return recalled_to_json(recalled), lambda: show_recalled(recalled, why=why)
+    return recalled_to_json(recalled), page("recalled", recalled, why=why)
 
 
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
@@ -118,10 +118,11 @@ def list_command(
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
         asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
     listed = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
-    notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
-    value = {"total": listed.total, "hidden": hidden, "records": listed.records}
-    shown = replace(listed, notes=notes) if hidden else listed
-    return value, page("records", listed.records, shown, filtered=filtered)
+    if hidden:
+        left_out = f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too."
+        listed = replace(listed, notes=(left_out,))
+    value = {"total": listed.total, "hidden": hidden, "records": listed.records, "notes": listed.notes}
+    return value, page("records", listed.records, listed, filtered=filtered)
 
 
 def revise_command(

@@ -25,11 +25,10 @@ from holdfast.hosts.cli.command import wants_json
 from holdfast.hosts.to_json import plain
 from holdfast.model import ids
 from holdfast.model.fence import escaped, visible
-from holdfast.model.ids import SHORT, ULID, short
+from holdfast.model.ids import ULID, short
 from holdfast.model.kinds import KINDS
-from holdfast.model.query import Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, shorten
+from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
@@ -38,17 +37,7 @@ from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader, steps_of
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
 _THEME = Theme({f"{bold}{name}": f"{bold}color({code})" for name, code in COLOURS.items() for bold in ("", "bold ")})
-# The style of each state of freshness, and what it means.
-FRESHNESS = {
-    "fresh": ("green", "the code it cites is unchanged"),
-    "exists": ("dim", "the files it names are there"),
-    "changed": ("red", "the code it cites is different now"),
-    "missing": ("red", "the code it cites is gone"),
-    "unverified": ("dim", "there is no code to compare it with"),
-    "unknown": ("dim", "it could not be compared with the code"),
-}
 FIELD_START = 24
-BELOW = SHORT + 4  # where text below the line of a memory begins
 SPINNER_AFTER = 0.7  # seconds until a spinner appears
 
 
@@ -128,51 +117,6 @@ def local(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
 def icon(record: Record) -> str:
     """Return the icon of a record's kind."""
     return KINDS[record.kind].icon if record.kind in KINDS else "•"
-
-
-def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
-    """Print hits for a person: id, title, the matching part, and why; then what was left out."""
-    out, styles = console(), {"strong": "green", "fair": "yellow", "weak": "dim"}
-    for hit in recalled.hits:
-        record, judged = hit.record, hit.freshness
-        head = Text.assemble((short(record.id), "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ")
-        head.append(hit.confidence, styles[hit.confidence])
-        if judged:
-            head.append(f"  {freshness_text(judged)}", FRESHNESS[judged.state][0])
-        hanging(out, head, BELOW)
-        for doubt in (
-            hit.contradicted_by and f"contradicted by the newer {short(hit.contradicted_by)}",
-            hit.branch and f"from branch {hit.branch}, not merged into this checkout",
-            *(details(judged) if judged else ()),
-        ):
-            indented(out, doubt, BELOW, style="yellow")
-        indented(out, _below_title(record, hit.snippet), BELOW)
-        alike = hit.alike and f"{counted(hit.alike, 'near-duplicate')} left out"
-        indented(out, " · ".join(filled(hit.came, about(record), alike)), BELOW, style="dim")
-        if why:
-            indented(out, f"why: {' '.join(f'{name} {value:.2f}' for name, value in hit.why.items())}", BELOW, "dim")
-    _show_rest(out, recalled)
-
-
-def _show_rest(out: Console, recalled: Recalled) -> None:
-    for near in recalled.related:
-        out.print(Text(f"{short(near.record.id)}  related ({near.relation}): {near.record.title}", style="dim"))
-    if recalled.hits and recalled.gated:
-        out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
-    elif not recalled.hits and (recalled.gated or recalled.closest):
-        weak = f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else ""
-        out.print(f"No good match.{weak}")
-        if recalled.closest:
-            out.print(Text(f"Closest: {short(recalled.closest.id)}  {recalled.closest.title}", style="dim"))
-    elif not recalled.hits:
-        out.print('Nothing matches. `holdfast list` shows what is stored; save more: [cyan]holdfast remember "…"[/]')
-    for hit in recalled.held:
-        line = f"{short(hit.record.id)}  not accepted, {hit.came}: {hit.record.title}"
-        out.print(Text(f"{line} (holdfast review list --sort quarantined)", style="yellow"))
-    if recalled.cut:
-        out.print(f"[dim]{recalled.cut} more match; raise --limit or --budget to list them.[/]")
-    for note in recalled.notes:
-        out.print(Text(note, style="yellow"))
 
 
 def _below_title(record: Record, snippet: str) -> str:
@@ -260,6 +204,7 @@ def _pages() -> Callable[..., str]:
     filters: dict[str, Callable[..., Any]] = {
         "about": about,
         "ago": ago,
+        "below_title": lambda hit: _below_title(hit.record, hit.snippet),
         "by_reason": lambda remarks: [
             (why, [remark.where for remark in remarks if remark.why == why])
             for why in dict.fromkeys(remark.why for remark in remarks)
@@ -268,7 +213,7 @@ def _pages() -> Callable[..., str]:
         "details": details,
         "fit": lambda title, taken: fitting(console(), title, taken),
         "how_near": how_near,
-        "freshness": lambda judged: (*FRESHNESS[judged.state], freshness_text(judged)),
+        "freshness": freshness_text,
         "icon": icon,
         "label": field_label,
         "legend": legend,

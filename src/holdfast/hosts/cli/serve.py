@@ -88,7 +88,7 @@ def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
 
 def watch_command(
     *,
-    project: str = "",
+    project: str | None = None,
     everywhere: bool = False,
     whats: Words = (),
     session: str = "",
@@ -100,7 +100,7 @@ def watch_command(
     from holdfast.verbs.upkeep.stream import Wanted, newer, older
 
     with opened() as memory:
-        where = None if everywhere else project_called(memory, project)
+        where = None if everywhere else project_called(memory, project or "")
         wanted = Wanted(project=where, whats=whats, session=session)
         place = look(memory)
         for item in reversed(older(memory, wanted, limit=last).items) if last else ():

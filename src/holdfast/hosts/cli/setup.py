@@ -46,9 +46,9 @@ class Here:
     manifest: Manifest
 
 
-def look_around(level: Level = "user") -> Here:
+def look_around(level: Level = "user", *, lenient: bool = False) -> Here:
     """Collect the environment for setting up clients at a level."""
-    current, project = settings(), Path(checkout_root(str(Path.cwd())))
+    current, project = settings(lenient=lenient), Path(checkout_root(str(Path.cwd())))
     config, store = current.config, user_folder(current.config)
     folder = store_folder(config, project) if level == "project" else store
     home = "" if not config.home and folder == store else str(folder.absolute())
@@ -169,11 +169,13 @@ def _switch(found: Sequence[Found], machine: Machine, asked: Typed) -> None:
         for client in {want.client for want in replaced} or {client.name for client in installed(machine)}
     }
     for client, names in surfaces.items():
-        try:
-            offers_of(names)
-        except Invalid as problem:
-            surfaces[client] = names[:1]
-            report(f"{problem.message} {client} gets those of {names[0]}.")
+        surfaces[client] = ()
+        for name in names:
+            try:
+                offers_of((*surfaces[client], name))
+                surfaces[client] += (name,)
+            except Invalid as problem:
+                report(f"{problem.message} {client} does not get those of {name}.")
     is_project = bool(replaced) and all(want.within for want in replaced)
     here = look_around("project" if is_project else "user")
     choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)

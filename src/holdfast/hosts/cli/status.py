@@ -1,20 +1,27 @@
 """Commands that report: what works, what is stored and set, and `holdfast stats`."""
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Literal
 
+import click
+
+from holdfast.compose import open_memory
 from holdfast.compose.adapters import missing_grammars
-from holdfast.compose.settings import drop_setting, keep_settings, printable, user_file
+from holdfast.compose.settings import drop_setting, keep_settings, printable, store_folder, user_file
 from holdfast.hosts.cli.command import Result, Words, opened, present, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import meanings
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
+from holdfast.model.files import FILE
 from holdfast.model.query import Query
 from holdfast.model.request import Fields
 from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.hot import predict, warm
+from holdfast.verbs.records.lifecycle import keep_final
 from holdfast.verbs.records.read import recent_lessons
 from holdfast.verbs.search.graph import traverse
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
@@ -35,20 +42,24 @@ def status_command(memory: Memory) -> Result:
 
 def doctor_command() -> Result:
     problem: HoldfastError | None = None
+    checks = list[Check]()
     try:
-        with opened() as memory, working("checking the store"):
-            checks = list(examine(memory))
+        current = settings(lenient=True)
+        checks += [Check("settings", wrong.message, wrong.hint) for wrong in current.wrong]
+        checks += [Check("settings", warning) for warning in current.warnings]
+        with opened(lenient=True) as memory, working("checking the store"):
+            checks += examine(memory)
         if missing := missing_grammars():
             checks.append(Check("languages", f"the extra holdfast[languages] reads {', '.join(sorted(missing))}, too"))
     except HoldfastError as store_problem:
         problem = store_problem
-        checks = [Check(name="store", found=problem.message, fix=problem.hint)]
+        checks.append(Check(name="store", found=problem.message, fix=problem.hint))
     if not isinstance(problem, InvalidConfig):
         from holdfast.hosts.cli.setup import look_around
         from holdfast.hosts.setup.checks import client_checks
 
         try:
-            here = look_around()
+            here = look_around(lenient=True)
             checks += client_checks(here.machine, here.manifest)
         except HoldfastError as wrong:
             checks.append(Check(name="clients", found=wrong.message, fix=wrong.hint))
@@ -61,15 +72,19 @@ def doctor_command() -> Result:
 def config_command(words: Words = ()) -> Result:
     if words[:1] == ("unset",) and words[1:] and not words[2:]:
         file = drop_setting(words[1])
+        _not_undone(words[1])
         return {"file": str(file), "unset": words[1]}, f"{words[1]} is no longer set in {file}."
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
     if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
     if len(named) == 2:
         file = keep_settings({named[0]: named[1]})
+        _not_undone(named[0])
         value = printable(named[0], named[1])
         return {"file": str(file), named[0]: value}, f"{named[0]} = {value}, in {file}."
-    current, said = settings(), meanings()
+    current, said = settings(lenient=True), meanings()
+    for warning in (*current.warnings, *map(str, current.wrong)):
+        click.echo(f"warning: {warning}", err=True)
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
     values = {
@@ -78,7 +93,16 @@ def config_command(words: Words = ()) -> Result:
     }
     shown = [{"name": name, "help": said[name], **one} for name, one in values.items()]
     how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
-    return values, page("config", shown, how=how)
+    return {one.pop("name"): one for one in map(dict, shown)}, page("config", shown, how=how)
+
+
+def _not_undone(name: str) -> None:
+    """Note the change of a setting, if there is a store, as an action that `undo` does not take back."""
+    with suppress(HoldfastError):
+        chosen = settings()
+        if chosen.config.database or (store_folder(chosen.config, Path.cwd()) / FILE).exists():
+            with open_memory(chosen) as memory:
+                keep_final(memory, f"changed the setting {name}")
 
 
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.compose import adapters, open_memory, refresh_copy, worker_lock
-from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
+from holdfast.compose.settings import keep_out_of_git, make_store, store_folder, working_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import FOUND, Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
@@ -31,6 +31,7 @@ from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, 
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, turn
 from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar, take_from
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import keep_final
 from holdfast.verbs.records.project import identity_of
 from holdfast.verbs.records.quarantine import address
 from holdfast.verbs.search.embed import catch_up
@@ -154,12 +155,17 @@ def project_command(memory: Memory) -> Result:
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
-    place, store = str(folder.resolve()), str(make_store(folder, at))
+    current, folder = settings(), folder.resolve()
+    if setting := next((name for name in ("home", "database") if getattr(current.config, name)), ""):
+        why = f"{setting} is set ({current.sources[setting]}), and counts in every folder: a separate store would not be used."
+        raise Conflict(why, hint="Remove that setting first.")
+    place, store = str(folder), str(make_store(folder, at))
     text = f"{place} and everything in it uses the store in {store} from now on."
     return {"folder": place, "store": store}, text
 
 
 def detach_command(folder: Path = Path()) -> Result:
+    folder = working_folder() / folder
     store = listed_stores().get(str(folder.resolve()))
     if store is None:
         raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
@@ -375,6 +381,7 @@ def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: b
     notes = adapters.open_notes(memory) if name == "notes" else None
     target = _remote(notes.remotes(), remote) if notes else ""
     turn(memory, name, on=True, addresses=notes.addresses(target) if notes and target else [])
+    keep_final(memory, f"turned on the replica {name}")
     remarks = []
     if notes and not notes.follows_rewrites():
         question = "Amended and rebased commits lose their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
@@ -393,6 +400,7 @@ def on_command(memory: Memory, name: Replica, *, remote: str = "", git_config: b
 
 def off_command(memory: Memory, name: Replica) -> Result:
     turn(memory, name, on=False)
+    keep_final(memory, f"turned off the replica {name}")
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 

@@ -47,6 +47,13 @@ def date(text: str) -> str:
     return moment_of(text, datetime.now(UTC).isoformat())
 
 
+def project(name: str) -> str:
+    """Return the name of a project; raise Invalid if it is empty, which would mean every project."""
+    if not name.strip():
+        raise Invalid("--project needs a name.", hint="Without --project it is the current project.")
+    return name
+
+
 def _stored(what: str, ctx: click.Context) -> Offers:
     """Return the latest memories of this project with their titles, or its scopes; completion creates no store and prints no error."""
     from holdfast.compose import open_memory
@@ -78,6 +85,7 @@ FORMS: dict[str, Any] = {
         "name", lambda _: ((one.name, one.title) for one in import_module("holdfast.hosts.setup.clients").CLIENTS)
     ),
     "date": date,
+    "project": project,
     "path": click.Path(path_type=Path, allow_dash=True),
     "file": click.Path(dir_okay=False, path_type=Path),
     "existing": click.Path(exists=True, path_type=Path),

@@ -53,8 +53,8 @@ def check_command(*, base: str = "", all_: bool = False, format_: Form = "text",
     is_empty = not config.database and not (store_folder(config, Path.cwd()) / FILE).exists()
     with ExitStack() as stack:
         # Without a store in an empty one: a check leaves none behind.
-        elsewhere = {"home": stack.enter_context(TemporaryDirectory())} if is_empty else {}
-        memory = stack.enter_context(opened(**elsewhere))
+        elsewhere = stack.enter_context(TemporaryDirectory()) if is_empty else None
+        memory = stack.enter_context(opened(home=elsewhere))
         if not memory.checkout.in_git():
             raise Invalid(
                 "This folder is in no git repository, or git does not trust its owner.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
-from holdfast.model.patterns import patterns_of
+from holdfast.model.patterns import patterns_of, tables
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.model.text import shorten
@@ -18,16 +18,7 @@ _RE = patterns_of(__file__, "patterns")
 # Kinds that make no lasting claim: they are about a moment by nature, or data of an application.
 MOMENTARY = SEPARATE | {"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"}
 TITLE = 100  # characters of a title in a message
-# By the name of a refusal: the reason, and the ways out; one whose remedy the host does not have is left out of the hint.
-_ROWS = """
-duplicate          | "{title}" ({id}) already says this. | Change that one with {revise} | Save this one too with {force}
-previously_removed | "{title}" ({id}) said this and was retired: {why}. | Restore it with {restore} | Save this one anyway with {force}
-transient          | {markers} suggests this will change. | Reword it | Save it anyway with {transient}
-scope_mismatch     | The text is about {scopes}, but the memory does not have that scope. | Add {add_scope} | Save it anyway with {any_scope}
-secret_found       | The text contains credentials ({names}). | Remove them | Mask them with {redact}
-"""
-_CELLS = ([cell.strip() for cell in row.split("|")] for row in _ROWS.strip().splitlines())
-_TABLE = {code: ways for code, *ways in _CELLS}
+_TABLE = {code: row.split(" | ") for code, row in tables(__file__)["refusals"]}
 _PENDING = ("Approve it with {approve}", "Reject it with {reject}")
 
 

@@ -113,14 +113,15 @@ def staleness_of(memory: Memory, record: Record) -> Staleness:
 
 
 def staleness_of_many(memory: Memory, records: Sequence[Record]) -> dict[str, Staleness]:
-    """Measure several records with one git call, counting all commits."""
-    local = [record for record in records if _is_here(memory, record)]
+    """Measure several records, those without verified paths with one git call."""
+    exact = {one.id: staleness_of(memory, one) for one in records if verified_parts(one.anchors)["verified_paths"]}
+    local = [record for record in records if record.id not in exact and _is_here(memory, record)]
     oldest = min((record.verified_at for record in local), default="")
     commits = memory.checkout.commits_since(oldest) if oldest else None
     times, counts = sorted(commits or ()), dict[str, int]()
     for record in local if commits is not None else ():
         counts[record.id] = len(times) - bisect_right(times, record.verified_at)
-    return {record.id: _measured(memory, record, counts.get(record.id)) for record in records}
+    return {one.id: exact.get(one.id) or _measured(memory, one, counts.get(one.id)) for one in records}
 
 
 def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:

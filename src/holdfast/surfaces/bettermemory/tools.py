@@ -125,7 +125,7 @@ def search(
     for hit in hits:
         more: Plain = {}
         if expand_top and not rows and hit.confidence == "strong":
-            now = staleness_of(memory, hit.record)
+            now = stale[hit.record.id]
             more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
             more["staleness_verdict"] = now.verdict
         token = feedback.show(hit.record.id, memory.clock)

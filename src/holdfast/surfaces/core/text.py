@@ -58,7 +58,12 @@ def clusters(hot_set: Sequence[Vitals]) -> dict[str, list[Vitals]]:
 
 
 _FILTERS: dict[str, Callable[..., Any]] = {"clusters": clusters, "grade": word_for, "in_words": in_words, "repr": repr}
-_FILTERS |= {"tally": _tally, "verb": lambda verb: VERB_WORDS.get(verb, verb)}
+_FILTERS |= {
+    "how_near": how_near,
+    "tally": _tally,
+    "warns_at": warns_at,
+    "verb": lambda verb: VERB_WORDS.get(verb, verb),
+}
 page = pages_of(Path(__file__).parent, _FILTERS)
 
 
@@ -200,18 +205,9 @@ def history_of(events: Sequence[Event]) -> str:
 
 def outcome_of(outcome: Outcome) -> str:
     """Format the outcome of a write, and what to do next."""
-    match outcome:
-        case Written(record=record, related=related, doubts=doubts):
-            below = filled(
-                (places := warns_at(record)) and f"warns at {shorten(places, 300)}",
-                *(f"{how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}" for near in related),
-                *(f"warning: {doubt}" for doubt in doubts),
-            )
-            return "\n".join([f"Saved as {record.id}: {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
-        case WrittenPending(record=record, why=why):
-            return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES['core'])}"
-        case refused:
-            return refusal_of(refused)
+    if isinstance(outcome, WrittenPending):
+        return f"Pending as {outcome.record.id} because {outcome.why}. {explain_pending(outcome.record.id, REMEDIES['core'])}"
+    return page("saved", outcome) if isinstance(outcome, Written) else refusal_of(outcome)
 
 
 def answered(result: Answered, reader: Reader = MODEL) -> list[str]:

@@ -375,7 +375,7 @@ def _scar_in(use: Mapping[str, Any]) -> str:
 
 def _instant(text: str) -> str:
     try:
-        return parse_instant(text) if text else ""
+        return parse_instant(text, None) if text else ""
     except Invalid as problem:
         hint = "Use the ISO time at which recall returned the scar, such as 2026-03-01T09:30:00Z."
         raise Invalid(f"surfaced_at {text[:40]!r} is not an ISO timestamp.", hint=hint) from problem

@@ -7,13 +7,13 @@ from zlib import crc32
 
 from holdfast.engine.views.links import Arrow
 from holdfast.model.ids import ago
-from holdfast.model.query import Recalled
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, surface_of
 from holdfast.surfaces.memory_mcp import memory_types, verbs
+from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import content
 from holdfast.surfaces.tool import read_contract
 from holdfast.verbs.exchange.bootstrap import bootstrap, confined
@@ -23,37 +23,19 @@ from holdfast.verbs.sessions.session import context
 from holdfast.verbs.upkeep.health import quality
 
 HERE = Path(__file__).parent
-LINE = 150  # characters of a memory in the hot cache and in summaries
 PROMOTED = {"used": "auto_threshold"} | {name: name for name in ("predicted", "mined_approved", "session_end")}
-GUIDANCE = {
-    "high": "HIGH CONFIDENCE: this fits closely and can be relied on.",
-    "medium": "MEDIUM CONFIDENCE: this probably applies; check it where it matters.",
-    "low": "LOW CONFIDENCE: this fits loosely; take it as a hint and check it.",
-}
 
 
 def hot_cache(memory: Memory) -> str:
     """Return the hot cache as context for a session; an empty one is filled from documents with `auto_bootstrap`."""
-    lines = []
     if memory.config.auto_bootstrap and not hot.hot_ids(memory):
         bootstrap(memory, memory_types.draft_of("", "project", source="imported"), hot=True)
-    for record in (member.record for member in hot.hot_set(memory)):
-        tags = ", ".join(own_tags(record)[:3])
-        lines.append(f"- {shorten(content(record), LINE)}" + (f" [{tags}]" if tags else ""))
-    if not lines:
-        return "[MEMORY: Hot cache empty - no recent activity]"
-    return "\n".join(["[MEMORY: Hot Cache - High-confidence patterns]", *lines])
+    return page("hot_cache", [member.record for member in hot.hot_set(memory)])
 
 
 def project_context(memory: Memory) -> str:
     """Return the state of the project."""
-    opened, members = context(memory), hot.hot_set(memory)
-    lines = [f"[MEMORY: Project context ({opened['session'].project})]", f"Hot memories: {len(members)}"]
-    if last := opened["last"]:
-        lines.append(f"Last session: {last.closed_at[:10]} {shorten(topic(last) or 'untitled', 80)}")
-    lines += [f"Open thread: {shorten(thread.record.title, 100)}" for thread in opened["threads"][:3]]
-    lines += [f"Decision: {shorten(decision.title, 100)}" for decision in opened["decisions"]]
-    return "\n".join([*lines, *(f"- {shorten(member.record.title, LINE)}" for member in members[:5])])
+    return page("project", context(memory), hot.hot_set(memory))
 
 
 def retrieval_quality(memory: Memory, days: int, memory_id: int = 0) -> dict[str, Any]:
@@ -62,16 +44,6 @@ def retrieval_quality(memory: Memory, days: int, memory_id: int = 0) -> dict[str
         (vitals,) = hot.vitals_by_id(memory, [memory_types.id_of(memory, memory_id)]).values()
         return mapped(SHAPES["RETRIEVAL"], vitals, memory, TERMS)
     return mapped(SHAPES["QUALITY"], (quality(memory, days=days), {"days": days}), memory, TERMS)
-
-
-def guidance(results: Recalled) -> str:
-    """Return how far the results of a recall can be relied on."""
-    notes = "".join(f" {note}" for note in results.notes)
-    if results.hits:
-        return GUIDANCE[results.confidence] + notes
-    if results.gated:
-        return f"NO CONFIDENT MATCH: {results.gated} weaker matches left out. Work it out from the code and do not guess.{notes}"
-    return f"NO MATCH FOUND: try other words or mode=exploratory; nothing is known about this, so do not guess.{notes}"
 
 
 def own_tags(record: Record) -> list[str]:
@@ -97,6 +69,7 @@ def link_id(memory: Memory, arrow: Arrow) -> int:
     return crc32(f"{source} {arrow.relation} {target}".encode())
 
 
+page = pages_of(HERE, {"content": content, "own_tags": own_tags, "topic": topic})
 TERMS = Terms(
     filters={
         "accesses": verbs.accesses,
@@ -105,7 +78,7 @@ TERMS = Terms(
         "draft": lambda memory_type: memory_types.draft_of("", memory_type),
         "extracted": lambda record: record.created_at if verbs.is_mined(record) else None,
         "first_seen": lambda record: record.extra["pattern"].get("first_at", record.created_at),
-        "guidance": guidance,
+        "guidance": lambda results: page("guidance", results),
         "heat": verbs.heat,
         "helpfulness": helpfulness,
         "imported": lambda given: memory_types.draft_of(

@@ -30,6 +30,7 @@ from holdfast.verbs.records.write import NO_MEMORY, allowed_scopes, check_draft,
 
 LONGEST_REASON = 1_000
 MOST_ACTIONS = 20  # that can be undone, per user
+FINAL = "final"  # stands where an action that cannot be undone has no events
 UNDONE = "taken back right after it was saved"
 
 
@@ -226,22 +227,39 @@ def act(memory: Memory, do: Callable[[Memory], tuple[str, Any]]) -> Done:
 def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     """Keep the events of an action as the last thing to undo; return those that can be: of an erasure, which is final, none."""
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
-    kept = () if any(event.verb == "erased" for event in events) else changes
-    if kept and not memory.user:  # a server's viewer keeps them itself
+    if erased := [short(event.about) for event in events if event.verb == "erased"]:
+        keep_final(memory, f"erased {', '.join(erased[:3])}")
+        return ()
+    if changes and not memory.user:  # a server's viewer keeps them itself
         place, actions = _actions(memory)
-        memory.store.note(place, [[event.id for event in kept], *actions][:MOST_ACTIONS])
-    return kept
+        memory.store.note(place, [[event.id for event in changes], *actions][:MOST_ACTIONS])
+    return changes
+
+
+def keep_final(memory: Memory, what: str) -> None:
+    """Keep an action that cannot be undone as the last one, so that an undo does not take back an earlier one instead."""
+    if not memory.user:
+        place, actions = _actions(memory)
+        memory.store.note(place, [[FINAL, what], *actions][:MOST_ACTIONS])
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:
-    """Take back the user's last action in this project, or the last one on a memory; return the records it was about."""
+    """Take back the user's last action in this project, or the last one on a memory; return the records it was about.
+
+    Raises Conflict, and names the one before it, if the last action cannot be taken back.
+    """
     about = find(memory, reference).record.id if reference else ""
     place, actions = _actions(memory)
+    final = actions[0][1] if actions and actions[0][0] == FINAL and not reference else ""
     for ids in actions:
         known = memory.store.events_with(ids)
         abouts = {event.about for event in known.values()}
         is_erased = any(record.state == "erased" for record in memory.known(abouts).values())
-        if (about in abouts or not about) and not is_erased:
+        if known and (about in abouts or not about) and not is_erased:
+            if final:
+                record = find(memory, next(iter(abouts))).record
+                hint = f"The one before it is about “{record.title}”: `holdfast undo {short(record.id)}`."
+                raise Conflict(f"The last thing you did ({final}) cannot be undone.", hint=hint)
             undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
             memory.store.note(place, [other for other in actions if other is not ids])
             return undone

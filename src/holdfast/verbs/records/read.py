@@ -19,7 +19,7 @@ from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
-from holdfast.model.ids import days_before, parse_instant, short
+from holdfast.model.ids import days_before, moment_of, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record, State
 from holdfast.model.request import fitting
@@ -84,7 +84,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
     entry, store = find(memory, reference), memory.store
     id_ = entry.record.id
     if at:
-        moment = parse_instant(at)
+        moment = moment_of(at, memory.clock.now())
         record = as_of(store.events_about(id_), moment)
         if record is None:
             raise NotFound(f"{id_} did not exist at {moment}.", hint="`holdfast history` shows when it was written.")

@@ -12,7 +12,7 @@ from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
 from holdfast.model.foreign_json import texts_in, with_texts
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import days_before, moment_of
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record, plain
 from holdfast.model.scope import check_scopes, check_tags, within
@@ -55,6 +55,8 @@ def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = N
     clean = check_draft(memory, draft, redact=redact)
     if clean.kind in SEPARATE:
         raise Invalid(NO_MEMORY, hint="Use another kind, such as fact.")
+    if clean.at > days_before(memory.clock.now(), -1):
+        raise Invalid(f"{clean.at[:10]} is in the future.", hint="Pass the date it happened.")
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)
@@ -138,7 +140,7 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
         tags=check_tags(draft.tags),
         links=check_links(memory, draft.links),
         anchors=check_anchors(draft.anchors),
-        at=parse_instant(draft.at) if draft.at else "",
+        at=moment_of(draft.at, memory.clock.now()),
     )
 
 
@@ -199,9 +201,10 @@ def _judge(
     memory: Memory, draft: Draft, record: Record, waivers: admission.Waivers | None, *, scan: bool = True
 ) -> admission.Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
-    text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
+    text = f"{record.title}\n{record.text}"  # what was said; `extra` is data, such as the folder it was said in
     texts = {name: getattr(record, name) for name in (*_TEXTS, "scopes")}
-    if scan and (names := secrets_in(texts) or secrets_in(text)):
+    every = "\n".join((text, *texts_in([record.tags, record.extra], keys=False)))
+    if scan and (names := secrets_in(texts) or secrets_in(every)):
         return admission.admit(draft, text, secrets=names)
     waived = waivers or admission.Waivers()
     return admission.admit(

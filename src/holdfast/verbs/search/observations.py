@@ -8,7 +8,7 @@ from holdfast.engine.raw import trail, transcripts
 from holdfast.engine.views import Entry, records
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.ids import LAST, UUID, days_before, instant, parse_instant
+from holdfast.model.ids import LAST, UUID, days_before, instant, moment_of, parse_instant
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
@@ -156,7 +156,7 @@ def timeline_of(
     there = memory.acting_on(project) if project else memory
     said = anchor.strip()
     if "-" in said and said[:4].isdecimal() and not UUID.fullmatch(said):
-        moment = parse_instant(said)
+        moment = moment_of(said, memory.clock.now())
         found = around(there, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
         return {"entries": called(memory, found), "center": None, "at": moment}
     if said:
@@ -195,7 +195,7 @@ def _instant(text: str) -> str:
         return ""
     if len(said) > DATE and (milliseconds := whole_number(said)) is not None:
         return instant(min(milliseconds / 1000, LAST))
-    return parse_instant(said)
+    return parse_instant(said, None)
 
 
 def _best(memory: Memory, query: Query, *, surface: bool = True) -> Entry:

@@ -15,7 +15,7 @@ from holdfast.engine.recovery import backup
 from holdfast.engine.recovery.backup import JournalMark, back_up, look_at, restore
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.views import records, usage, vectors
-from holdfast.model.errors import Conflict, HoldfastError, NotFound
+from holdfast.model.errors import Conflict, HoldfastError, NotFound, StoreError
 from holdfast.model.event import Event, ids_in, tokens_in
 from holdfast.model.ids import days_before
 from holdfast.model.ports import Classifier, Embedder
@@ -106,6 +106,12 @@ def examine(memory: Memory) -> Iterator[Check]:
         else:
             yield Check("permissions", "only you can read the store")
         yield _locks(db.path)
+    try:
+        with store.transaction():
+            written = Check("writing", "the store can be written")
+    except StoreError as refused:
+        written = Check("writing", refused.message, refused.hint)
+    yield written
     for sentence in saved_elsewhere(memory):
         yield Check("project", sentence)
     sample = [entry.record for entry in records.page(store, records.Filter(states=(), separate=True), limit=200)]

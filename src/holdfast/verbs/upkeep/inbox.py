@@ -21,7 +21,7 @@ from holdfast.verbs.memory import Memory, Report, find, is_reference
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import TEXT, recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, drifted, freshness, is_here, lost, snapshot_of
-from holdfast.verbs.records.lifecycle import Done, Revision, act, link, rename_scope, retire, revise
+from holdfast.verbs.records.lifecycle import Done, Revision, act, keep_final, link, rename_scope, retire, revise
 from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
@@ -158,7 +158,10 @@ def decide(memory: Memory, item: Item, choice: str, given: Given | None = None) 
             result = known[choice].do(acting, item, given or Given())
             return known[choice].message.format(item=item, result=result), None
 
-    return act(memory, do)
+    done = act(memory, do)
+    if not done.events:  # it decided on no memory, such as on an author who has sent nothing yet
+        keep_final(memory, done.message.rstrip("."))
+    return done
 
 
 def decide_by_name(memory: Memory, reference: str, choice: str, given: Given) -> tuple[Record | None, Done]:
