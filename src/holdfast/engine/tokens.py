@@ -17,7 +17,8 @@ import Stemmer
 from holdfast.model.patterns import lazy, tables
 
 # English function words and words that occur in most questions, and those of other languages.
-STOP, FOREIGN = (frozenset(words.split()) for _, words in tables(__file__)["function words"])
+_TABLES = tables(__file__)
+STOP, FOREIGN = (frozenset(words.split()) for _, words in _TABLES["function words"])
 LONGEST_TERM = 8  # characters of a term in a script without spaces
 SHORT, ENDING = 4, 4  # a shorter term matches whole words only; longer ones may have an ending of so many letters
 _OTHER_SCRIPT = lazy(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -38,24 +39,11 @@ _FILE = lazy(r"[/\\]([^/\\]+\.[^/\\]+)$")
 # fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _APOSTROPHE = lazy(r"(?<=\w)['’](?=\w)")
-# Scripts whose words have no spaces between them, or (Korean) particles attached to them.
-_UNSPACED = lazy(
-    r"(?P<han>[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
-    r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]+)|(?P<hiragana>[\u3041-\u309f]+)|(?P<hangul>[\uac00-\ud7af]+)"
-    r"|(?P<other>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"  # Thai, Lao, Burmese, Khmer
-)
+_UNSPACED = lazy("|".join(rf"(?P<{script}>[{characters}]+)" for script, characters in _TABLES["unspaced scripts"]))
 _PARTICLE = lazy(r"[的了吗呢吧么嗎們们着]")
-_ENDING = (
-    "에서는|에서|에게|으로|이라는|라는|하는|했던|했다|합니다|했습니다|하나요|인가요|인가|입니다|이다|까지|부터|보다|처럼|"
-    "마다|하고|하면|하기|한다|해요|을|를|이|가|은|는|에|의|로|와|과|도|만|나"
-)
-_ENDINGS = lazy(rf"(?<=..)(?:{_ENDING})$")
-_JOINS = lazy(rf"[的了吗呢吧么嗎們们着]+|(?:{_ENDING})+")  # what only joins terms
-# Hiragana that inflects verbs and joins phrases.
-_INFLECTION = frozenset(
-    "です ます した する して しま まし ませ せん ない ある いる れる られ から まで など こと もの ため よう たい てい いま ので のは のに "
-    "には では とは への での への とし って った すか です のか でし".split()
-)
+_ENDING, _INFLECTION = (dict.fromkeys(words.split()) for _, words in _TABLES["inflection"])
+_ENDINGS = lazy(rf"(?<=..)(?:{'|'.join(_ENDING)})$")
+_JOINS = lazy(rf"[的了吗呢吧么嗎們们着]+|(?:{'|'.join(_ENDING)})+")  # what only joins terms
 LONGEST = 64
 MOST_TOKENS = 20_000
 
