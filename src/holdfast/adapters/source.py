@@ -16,14 +16,13 @@ from holdfast.model.patterns import tables
 _TABLES = tables(__file__)
 _COMMENTS = {extension: pattern for names, pattern in _TABLES["comments"] for extension in names.split()}
 _GRAMMARS = {extension: grammar for names, grammar in _TABLES["grammars"] for extension in names.split()}
+_PATTERNS = dict(_TABLES["patterns"])
 _WRAPPERS, _NO_DEFINITION = (frozenset(names.split()) for _, names in _TABLES["nodes"])
 _PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"}
 GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
 SLACK = 8  # characters that layout may add, such as commas at the end of lines
-_STRINGS = r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
 _LAYOUT = re.compile(r"\s+")
 _TRAILING = re.compile(r",(?=[)\]}])")
-_DEFINES = r"^(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)[ \t]+{name}\b"
 _NAMES = ("name", "declarator", "left", "key", "type")
 _CONFIGURATION = frozenset("toml yaml yml json jsonc ini cfg conf env".split())
 
@@ -122,7 +121,8 @@ def _whole(text: str) -> Span:
 def _symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
     """Yield where a symbol is defined: cheap guesses first, then a parser's result, so that a match can end the search."""
     if _extension_of(path) in ("py", "pyi"):
-        for line in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE) if "." not in name else ():
+        defines = _PATTERNS["python definition"].format(name=re.escape(name))
+        for line in re.finditer(defines, text, re.MULTILINE) if "." not in name else ():
             before = text[: line.start()].removesuffix("\n").rpartition("\n")[2].lstrip()
             if not before.startswith(("@", ")")):  # a decorator, or the end of a long one
                 yield _block(text, line)
@@ -157,12 +157,7 @@ def _value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
             return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
     last = re.escape(name.rpartition(".")[2])
-    sets = re.compile(
-        rf"^[ \t]*(?:(?:export|const|let|var|static|final|pub|readonly)[ \t]+)*[\"']?(?:[\w-]+\.)*{last}[\"']?"
-        r"(?:[ \t]*:[ \t]*[\w<>\[\]&]+(?=[ \t]*=))?[ \t]*(?::=|=|:)[ \t]*(?P<value>[^\n]+)",
-        re.MULTILINE,
-    )
-    if match := sets.search(text):
+    if match := re.search(_PATTERNS["assignment"].format(name=last), text, re.MULTILINE):
         return bare_value(match["value"]), text.count("\n", 0, match.start("value")) + 1
     return None
 
@@ -182,7 +177,8 @@ def _block(text: str, match: "re.Match[str]") -> Span:
 
 def essence(text: str, extension: str) -> str:
     """Return a text without layout, trailing commas and the choice of quotes; code also without comments."""
-    code = re.compile(f"({_STRINGS})|{_COMMENTS[extension]}") if extension in _COMMENTS else None  # `re` caches it
+    comment = _COMMENTS.get(extension)
+    code = re.compile(f"({_PATTERNS['strings']})|{comment}") if comment else None  # `re` caches it
     bare = code.sub(lambda match: match[1] or "", text) if code else text
     bare = _LAYOUT.sub("", bare)
     return _TRAILING.sub("", bare.replace("'", '"')) if code else bare
@@ -200,15 +196,13 @@ def defined(path: str, text: str, name: str) -> list[str]:
         return []
     extension = _extension_of(path)
     if extension in ("py", "pyi"):
-        likely = rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{last}\b|^[ \t]*{last}[ \t]*[:=,]|[.,][ \t]*{last}[ \t]*="
-        if not re.search(likely, text, re.MULTILINE):
+        if not re.search(_PATTERNS["python name"].format(name=last), text, re.MULTILINE):
             return []  # parsing takes longer
         tree = _tree_of(text)
         names = _qualified(tree, "") if tree else ()
         return sorted((each for each in names if f".{each}".endswith(f".{name}")), key=lambda each: each.count("."))
     if _knows(extension):
-        function = rf"^[ \t]*((?:\w+\.)+{last})\s*=\s*(?:async\s*)?(?:function\s*\(|\(|\w+\s*=>)"
-        assigned = re.findall(function, text, re.MULTILINE)
+        assigned = re.findall(_PATTERNS["function of an object"].format(name=last), text, re.MULTILINE)
         return [name] * len(set(_definitions(extension, text, name))) + [other for other in assigned if other != name]
     sets = re.findall(rf"^[ \t]*[\"']?{re.escape(last)}[\"']?[ \t]*[:=]", text, re.MULTILINE)
     return [last] * len(sets) if extension in _CONFIGURATION else []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from holdfast.engine.database import NO_PARAMS, Database, Dialect, Params, as_params, unusable
+from holdfast.engine.database import NO_PARAMS, Database, Dialect, Params, Queries, as_params, unusable
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.files import open_regular, state_of, write_new
@@ -18,6 +18,7 @@ FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the f
 IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
 MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQLite allows; beyond them reading takes twice as long
+_SQL = Queries(__file__, mapped=str(MAPPED))
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
@@ -138,15 +139,7 @@ class SQLite(Database):
                 if not _is_busy(problem) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
-        for setting in (
-            "synchronous = full",  # an acknowledged write survives a power cut
-            "foreign_keys = on",
-            "secure_delete = on",  # erased text is overwritten on disk
-            "temp_store = memory",
-            "cache_size = -32000",
-            f"mmap_size = {MAPPED}",
-        ):
-            self._pragma(setting)
+        self.script(_SQL["settings"])
 
     def _pragma(self, text: str) -> int | str | None:
         row = self._connection.execute(f"pragma {text}").fetchone()

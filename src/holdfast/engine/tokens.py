@@ -18,8 +18,7 @@ from holdfast.model.patterns import lazy, tables
 
 # English function words and words that occur in most questions, and those of other languages.
 _TABLES = tables(__file__)
-STOP, FOREIGN, _INFLECTION = (frozenset(words.split()) for _, words in _TABLES["function words"])
-((_, _ENDING),) = _TABLES["endings"]
+STOP, FOREIGN = (frozenset(words.split()) for _, words in _TABLES["function words"])
 LONGEST_TERM = 8  # characters of a term in a script without spaces
 SHORT, ENDING = 4, 4  # a shorter term matches whole words only; longer ones may have an ending of so many letters
 _OTHER_SCRIPT = lazy(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -40,10 +39,11 @@ _FILE = lazy(r"[/\\]([^/\\]+\.[^/\\]+)$")
 # fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _APOSTROPHE = lazy(r"(?<=\w)['’](?=\w)")
-_UNSPACED = lazy("|".join(f"(?P<{script}>[{signs}]+)" for script, signs in _TABLES["unspaced"]))
+_UNSPACED = lazy("|".join(rf"(?P<{script}>[{characters}]+)" for script, characters in _TABLES["unspaced scripts"]))
 _PARTICLE = lazy(r"[的了吗呢吧么嗎們们着]")
-_ENDINGS = lazy(rf"(?<=..)(?:{_ENDING})$")
-_JOINS = lazy(rf"[的了吗呢吧么嗎們们着]+|(?:{_ENDING})+")  # what only joins terms
+_ENDING, _INFLECTION = (dict.fromkeys(words.split()) for _, words in _TABLES["inflection"])
+_ENDINGS = lazy(rf"(?<=..)(?:{'|'.join(_ENDING)})$")
+_JOINS = lazy(rf"[的了吗呢吧么嗎們们着]+|(?:{'|'.join(_ENDING)})+")  # what only joins terms
 LONGEST = 64
 MOST_TOKENS = 20_000
 

@@ -16,10 +16,8 @@ from holdfast.model.record import Record
 from holdfast.model.text import headline
 
 OBSERVATIONS, SUMMARIES = maps.map_of("claude-mem observations"), maps.map_of("claude-mem summaries")
-_TIMES = ("started_at", "started_at_epoch", "completed_at", "completed_at_epoch")
-_SESSION = ("id", "content_session_id", "memory_session_id", "project", *_TIMES, "custom_title", "worker_port")
 _PROMPT = {*OBSERVATIONS.counts, "content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
-_READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
+_READ, _SESSION = maps.lists("claude-mem read")
 _LEFT_OUT = maps.words("claude-mem left out")
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from holdfast.adapters.importers.claude_code import sections_of
 from holdfast.adapters.importers.files import Entry, entries, json_lines, read_text, sound
-from holdfast.adapters.importers.maps import Row, digest, first, mapping, rest, rows, text, texts, when
+from holdfast.adapters.importers.maps import Row, digest, first, lists, mapping, rest, rows, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
@@ -16,12 +16,7 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft
 
-_BODY = ("body", "content", "text", "memory", "description", "message", "note", "fact", "summary")
-_TITLE = ("title", "name", "headline", "subject")
-_TIME = ("created_at", "created", "timestamp", "at", "date", "time")
-_OTHER_TIMES = ("updated_at", "verified_at")
-_KIND = ("kind", "type", "category")
-_LABELS = ("tags", "scopes", "anchors", "triggers")
+_BODY, _TITLE, _TIME, _OTHER_TIMES, _KIND, _LABELS = lists("file columns")
 _AUTHOR = frozenset({"kind", "name", "session"})
 _USED = {"retired": {"state", "reason"}, "pending": {"state"}, "active": {"state"}}  # what a state takes from an object
 UNIQUE = 16  # characters that make an id unique across files

@@ -19,9 +19,7 @@ from holdfast.model.kinds import name_in
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import filled
 
-_MEMORIES = ("learnings", "decisions", "sessions", "threads", "suggested-threads", "scar_usage", "scar-usage")
-# Settings, locks and templates, which contain no memories.
-_SETTINGS = "active-sessions config telemetry license-cache docs-index closing-payload closing-payload-template".split()
+_MEMORIES, _SETTINGS = maps.lists("gitmem files")
 _LEARNINGS = ("scar", "win", "pattern", "anti_pattern")
 _CHECK = {"verify_when": "when", "verify_with": "queries", "must_show": "must_show", "blocking": "blocking"}
 LEARNINGS, DECISIONS, THREADS = (maps.map_of(f"gitmem {table}") for table in ("learnings", "decisions", "threads"))
@@ -31,10 +29,7 @@ STATE, STATE_TAG = "PROJECT STATE:", "project-state"
 _USES = maps.words("gitmem uses")
 _ANSWERS = {"confirmations": "decision", "reflections": "outcome"}  # answers about scars, and the field of the answer
 _QUESTIONS = maps.words("gitmem questions")
-_OWN = ("id", "agent", "project")
-_SESSION = (*_OWN, *"session_title linear_issue closing_reflection close_compliance embedding open_threads".split())
-_LISTS = ("threads", "observations", "surfaced_scars", "confirmations", "reflections", "display")
-_RUNNING = (*_OWN, "session_id", "started_at", *_LISTS)
+_SESSION, _RUNNING = maps.lists("gitmem used of sessions")
 _UNTITLED = ("", "Interactive Session")
 
 

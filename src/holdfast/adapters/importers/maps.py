@@ -109,6 +109,11 @@ def words(section: str) -> dict[str, str]:
     return {name: meaning for names, meaning in _SECTIONS[section] for name in names.split()}
 
 
+def lists(section: str) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of words in a section of `maps.txt`, in their order."""
+    return tuple(tuple(names.split()) for _, names in _SECTIONS[section])
+
+
 def map_of(section: str) -> Map:
     """Return the map of a section of `maps.txt`."""
     parts: dict[str, Any] = dict(_SECTIONS[section])

@@ -82,7 +82,7 @@ class GitNotes(RemoteReplica):
             before = known.get(namespace, "")
             tree = _load(self._repository, tip, but=before) if tip != before else {}
             for name, line in ((name, line) for name, lines in tree.items() for line in lines):
-                event = _parsed(line)
+                event = event_of(line)
                 if isinstance(event, Invalid) or event.verb not in SHARED:
                     why = event.message if isinstance(event, Invalid) else f"“{event.verb}” is not a shared event"
                     start = "".join(char if char.isprintable() else "·" for char in line[:40])
@@ -302,20 +302,16 @@ def line_of(event: Event) -> str:
     return f"{event.id} {summary}\t{encoded.translate(_BREAKS)}"
 
 
-def event_of(line: str) -> Event:
-    """Parse a line."""
+def event_of(line: str) -> Event | Invalid:
+    """Return the event of a line, or what is wrong with the line."""
     if len(line) > LONGEST_LINE:
-        raise Invalid(f"It is longer than {LONGEST_LINE:,} characters.")
+        return Invalid(f"It is longer than {LONGEST_LINE:,} characters.")
     front, tab, encoded = line.partition("\t")
     value = json_or_none(encoded) if tab else None
     if not isinstance(value, dict):
-        raise Invalid("It is cut short or not ours.")
-    return event_from_json({**value, "id": front.split(" ", 1)[0]})
-
-
-def _parsed(line: str) -> Event | Invalid:
+        return Invalid("It is cut short or not ours.")
     try:
-        return event_of(line)
+        return event_from_json({**value, "id": front.split(" ", 1)[0]})
     except Invalid as problem:
         return problem
 
@@ -326,7 +322,7 @@ def _about(line: str) -> str:
 
 
 def _erased_in(tree: Tree) -> set[str]:
-    events = (_parsed(line) for lines in tree.values() for line in lines if _ERASED in line)
+    events = (event_of(line) for lines in tree.values() for line in lines if _ERASED in line)
     return {event.about for event in events if isinstance(event, Event) and event.verb == "erased"}
 
 
@@ -334,7 +330,7 @@ def _without(tree: Tree, erased: AbstractSet[str]) -> Tree:
     """Return the notes that change when the text of erased records is removed."""
     changed: Tree = {}
     for name, lines in tree.items():
-        events = {line: _parsed(line) for line in lines if _about(line) in erased}
+        events = {line: event_of(line) for line in lines if _about(line) in erased}
         bare = {line: line_of(scrub(event)) for line, event in events.items() if isinstance(event, Event)}
         if any(line != plain for line, plain in bare.items()):
             changed[name] = lines - bare.keys() | set(bare.values())

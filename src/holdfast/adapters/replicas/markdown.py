@@ -20,14 +20,7 @@ from holdfast.model.foreign import Remark
 from holdfast.model.ports import Replica
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
 
-_SCHEMA = """
-create table if not exists notes (name text primary key, value text not null);
-create table if not exists files (
-    path text primary key, id text not null, mtime integer not null, ctime integer not null, size integer not null,
-    said text not null
-);
-create index if not exists files_id on files (id);
-"""
+_SCHEMA = Path(__file__).with_suffix(".sql")
 _UNKNOWN = ("", NEVER)  # the record and stamp of a file that was not there before
 
 
@@ -78,7 +71,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=30)
     try:
         db.execute("pragma secure_delete = on")  # what was erased must not stay here
-        db.executescript(_SCHEMA)
+        db.executescript(read_regular(_SCHEMA).decode())
     except sqlite3.DatabaseError:
         db.close()
         raise

@@ -38,10 +38,6 @@ _PARAMETER = re.compile(r"'[^']*'|::|:([a-z_][a-z_0-9]*)")
 CONNECT_SECONDS = 5  # the longest time to connect, unless the address gives a connect_timeout
 DOUBT_SECONDS = 10.0  # without an answer before we check whether the server accepts connections
 ANSWER_SECONDS = 45.0  # the longest time for an answer where a person waits; longer than the timeout for locks
-_SETTINGS = """
-set timezone = 'UTC'; set lock_timeout = '30s'; set jit = off;
-set hnsw.iterative_scan = 'relaxed_order'; set hnsw.ef_search = 1000; set hnsw.max_scan_tuples = 60000
-"""
 _BIT_VARYING = 1562
 Failures = deque[tuple[float, psycopg.Error]]  # the last failure to connect, and when: the pool does not report it
 ATTEMPTS = 4  # connections tried before a server counts as unreachable
@@ -108,7 +104,7 @@ class Session(psycopg.Connection[Any]):
             url = psycopg.conninfo.make_conninfo("", **options)
             connection = super().connect(url, autocommit=True, row_factory=make_rows)
             connection.url, connection.most = url, patience
-            connection.execute(_SETTINGS)
+            connection.execute(_SQL["settings"])
             if role:
                 connection.execute(SQL("set role {}").format(Identifier(role)))
             # Sums arrive as decimals, in text or as in `query` in binary form, but ours are integers or may be floats.

@@ -15,3 +15,7 @@ where extname = 'vector'
 
 -- has_table
 select 1 from pg_tables where schemaname = current_schema() and tablename = :name
+
+-- settings
+set timezone = 'UTC'; set lock_timeout = '30s'; set jit = off;
+set hnsw.iterative_scan = 'relaxed_order'; set hnsw.ef_search = 1000; set hnsw.max_scan_tuples = 60000

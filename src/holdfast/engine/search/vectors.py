@@ -159,15 +159,8 @@ class Neighbours:
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
-        rows = (
-            self.db.query(
-                _SQL["cosines"],
-                {"vector": Halves(np.asarray(vector, dtype=np.float16).tobytes()), "numbers": list(numbers)},
-            )
-            if numbers
-            else []
-        )
-        return _best([(row[0], row[1]) for row in rows])
+        given = {"vector": Halves(np.asarray(vector, dtype=np.float16).tobytes()), "numbers": list(numbers)}
+        return _best((row[0], row[1]) for row in self.db.query(_SQL["cosines"], given)) if numbers else {}
 
 
 def vector_search(store: Journal, center: Any) -> Codes | Neighbours:

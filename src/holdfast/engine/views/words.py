@@ -9,7 +9,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.engine.database import Database, Dialect, query_each
+from holdfast.engine.database import Database, Queries, query_each
 from holdfast.engine.journal import Journal
 from holdfast.engine.tokens import pieces, tokens
 from holdfast.engine.views import Batch, view_of
@@ -17,17 +17,8 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.kinds import CODED
 from holdfast.model.record import Record
 
-_INSERT: dict[Dialect, str] = {
-    "sqlite": "insert into words (rowid, body) values (:rowid, :body)",
-    "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(string_to_array(:lexemes, ' ')))",
-}
-_HERE = "rowid between :low and :high"
+_SQL = Queries(__file__)
 Span = tuple[int, int]
-# With `fastupdate` every search would have to read the list of pending entries.
-_INDEX = """
-set local maintenance_work_mem = '1GB';
-create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
-"""
 # How words are matched: where, and by which condition. Under row-level security PostgreSQL would check every row before it
 # matches words, since matching might leak hidden rows: a guarded database matches them in a function.
 _WAYS = {
@@ -35,14 +26,12 @@ _WAYS = {
     "postgres": ("words", "lexemes @@ cast(one.value as tsquery) and "),
     "guarded": ("holdfast_found(cast(one.value as tsquery)) as words (rowid)", ""),
 }
-_PROJECTS = "select number, records from projects where number between :first and :last and records > 0 order by number"
-_NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"
 
 
 def index(db: Database) -> None:
     """Create PostgreSQL's index. After a bulk load that is much faster than adding each row to it."""
     if db.dialect == "postgres":
-        db.script(_INDEX)
+        db.script(_SQL["index"])
 
 
 @view_of(4)
@@ -57,7 +46,7 @@ def words(db: Database, batch: Batch) -> None:
         rows.append({"rowid": rowid, "body": body})
         if db.dialect == "postgres":
             rows[-1]["lexemes"] = " ".join([f"{word}/{home}" for word in set(body.split())])
-    db.many(_INSERT[db.dialect], rows)
+    db.many(_SQL[f"insert_{db.dialect}"], rows)
 
 
 def _home(rowid: int) -> str:
@@ -77,7 +66,7 @@ def indexed(record: Record) -> str:
 def counts(db: Database, wanted: Mapping[Span, Sequence[str]]) -> dict[Span, dict[str, int]]:
     """Return, for each span, how many of its records contain each of the words wanted there."""
     each = [_asked(db, [[word] for word in some], place) for place, some in wanted.items()]
-    found = query_each(db, _COUNTS[_way(db)], each)
+    found = query_each(db, _matching(db, "counts"), each)
     return {
         place: {word: int(row[0]) for word, row in zip(some, rows, strict=True)}
         for (place, some), rows in zip(wanted.items(), found, strict=True)
@@ -91,7 +80,7 @@ def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict
     found: dict[str, list[int]] = {word: [] for word in wanted}
     each = [_asked(db, [[word] for word in wanted], place) for place in places]
     # One JSON array of small numbers takes a third of the time to read that as many rows take.
-    for (low, _), rows in zip(places, query_each(db, _HOLDERS[_way(db)], each), strict=True):
+    for (low, _), rows in zip(places, query_each(db, _matching(db, "holders"), each), strict=True):
         for word, row in zip(wanted, rows, strict=True):
             found[word] += [low + number for number in json.loads(row[0])]
     return found
@@ -99,7 +88,7 @@ def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict
 
 def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, most: int) -> list[list[int]]:
     """Return, for each set of words, the newest records of a span that contain all of them."""
-    rows = db.query(_NEWEST_HOLDERS[_way(db)], _asked(db, wanted, place) | {"most": most})
+    rows = db.query(_matching(db, "newest_holders"), _asked(db, wanted, place) | {"most": most})
     return [json.loads(row[0]) for row in rows]
 
 
@@ -108,32 +97,17 @@ def beginning_with(store: Journal, beginnings: Sequence[str], places: Sequence[S
     db = store.db
     said = [f'"{one}"*' if db.dialect == "sqlite" else f"'{one}':*" for one in beginnings]
     each = [{"wanted": json.dumps(said), "low": low, "high": high, "most": most} for low, high in places]
-    found = query_each(db, _NEWEST_HOLDERS[_way(db)], each)
+    found = query_each(db, _matching(db, "newest_holders"), each)
     return bodies(db, {number for rows in found for row in rows for number in json.loads(row[0])})
 
 
-def _by_way(select: str) -> dict[str, str]:
-    """Return the SQL of a query by the way words are matched; all words go in one, because a server may be far away."""
-    ways = {}
-    for way, (words, match) in _WAYS.items():
-        # `+ 0` keeps the planner from scanning the project's rows by number: the lexemes already select the project.
-        rowid = "rowid" if way == "sqlite" else "(rowid + 0)"
-        asked = select.format(words=words, where=f"{match}{rowid} between :low and :high", rowid=rowid)
-        ways[way] = f"select ({asked}) from json_each(:wanted) as one"
-    return ways
-
-
-def _way(db: Database) -> str:
-    return "guarded" if db.guarded else db.dialect
-
-
-_COUNTS = _by_way("select count(*) from {words} where {where}")
-_HOLDERS = _by_way("select json_group_array(rowid - :low) from {words} where {where}")
-_NEWEST_HOLDERS = _by_way("""
-select json_group_array(number) from (
-    select rowid as number from {words} where {where} order by {rowid} desc limit :most
-) as found
-""")
+def _matching(db: Database, query: str) -> str:
+    """Return a query as words are matched in this database; all words go in one, because a server may be far away."""
+    words, match = _WAYS["guarded" if db.guarded else db.dialect]
+    # `+ 0` keeps the planner from scanning the project's rows by number: the lexemes already select the project.
+    rowid = "rowid" if db.dialect == "sqlite" else "(rowid + 0)"
+    asked = _SQL[query].format(words=words, where=f"{match}{rowid} between :low and :high", rowid=rowid)
+    return f"select ({asked}) from json_each(:wanted) as one"
 
 
 def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[str, object]:
@@ -147,14 +121,13 @@ def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[s
 
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     """Return the index words of records by number, as `indexed` writes them."""
-    sql = "select rowid, body from words where rowid in (select cast(value as bigint) from json_each(:numbers))"
-    return {row[0]: row[1] for row in db.query(sql, {"numbers": list(numbers)})}
+    return {row[0]: row[1] for row in db.query(_SQL["bodies"], {"numbers": list(numbers)})}
 
 
 def newest(db: Database, places: Sequence[Span], most: int) -> dict[int, str]:
     """Return the index words of the newest records of each span."""
     each = [{"low": low, "high": high} for low, high in places]
-    return {row[0]: row[1] for rows in query_each(db, _NEWEST, each, {"most": most}) for row in rows}
+    return {row[0]: row[1] for rows in query_each(db, _SQL["newest"], each, {"most": most}) for row in rows}
 
 
 def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
@@ -162,7 +135,7 @@ def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
     from random import Random  # noqa: PLC0415  only very large stores need it
 
     homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in places]
-    last = {row[0]: int(row[1]) for home in homes for row in db.query(_PROJECTS, home)}
+    last = {row[0]: int(row[1]) for home in homes for row in db.query(_SQL["projects"], home)}
     chance = Random(0)  # noqa: S311  a sample, not a secret
     chosen = chance.choices(list(last), list(last.values()), k=most) if last else []
     return list(bodies(db, {(home << PROJECT_BITS) + chance.randint(1, last[home]) for home in chosen}).values())
@@ -170,4 +143,4 @@ def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
 
 def is_empty(db: Database, place: Span) -> bool:
     """True if a span has no indexed record."""
-    return not db.query(f"select rowid from words where {_HERE} limit 1", {"low": place[0], "high": place[1]})
+    return not db.query(_SQL["newest"], {"low": place[0], "high": place[1], "most": 1})

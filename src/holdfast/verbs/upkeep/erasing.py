@@ -27,6 +27,7 @@ from holdfast.model.files import open_regular, read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.ids import check_part, is_part, short
+from holdfast.model.patterns import tables
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
@@ -261,16 +262,9 @@ def _drop_leftovers(memory: Memory) -> int:
 
 
 def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
-    is_shared, is_guarded = not memory.store.is_embedded, memory.store.is_guarded
-    read_by_others = "old pages in the write-ahead log, which another process is reading"
-    places = {
-        "exports and other copies you made": True,
-        "old row versions in PostgreSQL until its next vacuum, its backups and archived WAL": is_shared,
-        "files of other machines that use this database, until their worker runs": is_shared,
-        "trails, transcripts and logged output of other users": is_guarded,
-        f"{read_by_others}: run this again when that process has ended": not emptied,
-    }
-    return [place for place, applies in places.items() if applies]
+    is_server, is_guarded = not memory.store.is_embedded, memory.store.is_guarded
+    applies = {"always": True, "server": is_server, "guarded": is_guarded, "log in use": not emptied}
+    return [place for when, place in tables(__file__)["out of reach"] if applies[when]]
 
 
 def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Report]:
