@@ -7,7 +7,8 @@ TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run o
 import json
 import os
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -76,6 +77,17 @@ def examples(test: Test) -> Test:
 def sampled(cases: Iterable[T], one_in: int) -> list[T]:
     """Return the first of every `one_in` rows, or all of them when tests run whole."""
     return list(cases)[:: 1 if WHOLE else one_in]
+
+
+def opened(context: Callable[..., AbstractContextManager[Any]], **how: Any) -> Any:
+    """Return a fixture: what a function of other fixtures opens, closed after the test."""
+
+    def fixture(**given: Any) -> Iterator[Any]:
+        with context(**given) as made:
+            yield made
+
+    fixture.__signature__ = signature(context)  # type: ignore[attr-defined]
+    return pytest.fixture(**how)(fixture)
 
 
 class Late:

@@ -33,7 +33,7 @@ from holdfast.verbs.search.recall import recall
 from tests.adapters.stub import Stub, serving, stub_server
 from tests.conftest import new_folder, ran
 from tests.replicas.seats import git
-from tests.rows import each, examples, refused, rows
+from tests.rows import each, examples, opened, refused, rows
 
 
 @pytest.fixture
@@ -109,10 +109,7 @@ def test_a_damaged_encoder_leaves_search_by_words(tmp_path: Path, vocabulary: by
         assert [note for note in found.notes if "cannot be loaded" in note]
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Stub]:
-    with stub_server() as stub:
-        yield stub
+endpoint = opened(stub_server)
 
 
 def embedder_at(url: str, key: str = "") -> HttpEmbedder:

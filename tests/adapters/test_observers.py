@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,12 @@ from holdfast.model.observer import Answered, Question, RateLimited, Rejected, R
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import new_file
 from tests.hosts.running import processes, wait_for
-from tests.rows import each, examples, refused
+from tests.rows import each, examples, opened, refused
 
 QUESTION = Question(instructions="Watch.", text="<turn/>", most_tokens=77)
 
 
-@pytest.fixture
-def stub() -> Iterator[Stub]:
-    with stub_server() as running:
-        yield running
+stub = opened(stub_server)
 
 
 def asked(stub: Stub, seconds: float = 5.0) -> list[Reply]:

@@ -26,7 +26,7 @@ from tests.conftest import Time, keep, make_memory, new_folder, ran
 from tests.hostile.texts import NASTY
 from tests.hosts.running import hooked, kept, runner
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
-from tests.rows import each, refused, rows, sampled
+from tests.rows import each, opened, refused, rows, sampled
 
 HOOKS = "post-index-change reference-transaction pre-push post-checkout pre-auto-gc"
 # Settings of .git/config whose value git runs, and what makes plain git run it.
@@ -153,12 +153,7 @@ def test_a_name_that_reads_like_an_option_is_none(here: Memory, tmp_path: Path, 
 
 
 REF = "refs/notes/holdfast/learnings"
-
-
-@pytest.fixture
-def seats(tmp_path: Path) -> Iterator[Seats]:
-    with seating("notes", tmp_path) as made:
-        yield made
+seats = opened(lambda tmp_path: seating("notes", tmp_path))
 
 
 def pushed(seat: Seat, path: str, content: bytes, *, mode: str = "100644") -> None:

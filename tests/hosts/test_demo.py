@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,15 +39,12 @@ from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
 from tests.hosts.running import Run, ended
-from tests.rows import examples, refused
+from tests.rows import examples, opened, refused
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
 
-@pytest.fixture
-def demo(demo_store: Path) -> Iterator[Memory]:
-    with open_demo(demo_store, lambda: START) as memory:
-        yield memory
+demo = opened(lambda demo_store: open_demo(demo_store, lambda: START))
 
 
 def test_it_holds_records_of_every_kind_state_and_origin(demo: Memory) -> None:

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import count, product
 from pathlib import Path
@@ -21,7 +21,7 @@ from holdfast.surfaces.tool import Call, Surface
 from tests.conftest import new_folder, ran
 from tests.hosts import toy
 from tests.hosts.running import ROOT, Forked
-from tests.rows import each, examples, missing, some
+from tests.rows import each, examples, missing, opened, some
 from tests.serving import server_of
 
 META = {
@@ -70,10 +70,8 @@ class Peer:
         return out.decode(), error.decode()
 
 
-@pytest.fixture
-def peer(environment: dict[str, str], tmp_path: Path) -> Iterator[Peer]:
-    with closing(Peer(environment, tmp_path)) as one:
-        yield one
+peer = opened(lambda environment, tmp_path: closing(Peer(environment, tmp_path)))
+toys = opened(lambda: closing(Peer({}, ROOT, ("-m", "tests.hosts.toy"))))
 
 
 def text_of(result: Any) -> str:
@@ -299,12 +297,6 @@ def test_nothing_is_told_in_the_first_second_then_a_few_reports_a_second_each_fu
 def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
     token, minutes = meta_of(params).get("progressToken"), count(0, 60)
     Progress(token, lambda *_: pytest.fail("told"), lambda: next(minutes)).report(1, 2)
-
-
-@pytest.fixture
-def toys() -> Iterator[Peer]:
-    with closing(Peer({}, ROOT, ("-m", "tests.hosts.toy"))) as one:
-        yield one
 
 
 def work(seconds: float, request: int = 1, **meta: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, suppress
 from datetime import UTC, date, datetime, timedelta
@@ -19,17 +18,14 @@ import pytest
 import holdfast
 from tests.conftest import new_file, new_folder, ran
 from tests.replicas.seats import git
-from tests.rows import refused, some
+from tests.rows import opened, refused, some
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
-    with holdfast.open(tmp_path, home=tmp_path / "store", project="example.org/acme/shop") as opened:
-        yield opened
+memory = opened(lambda tmp_path: holdfast.open(tmp_path, home=tmp_path / "store", project="example.org/acme/shop"))
 
 
 def test_the_life_of_a_memory(memory: holdfast.Memory) -> None:

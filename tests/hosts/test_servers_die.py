@@ -35,6 +35,7 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.running import answer, runner
 from tests.hosts.served import Served
 from tests.hosts.test_local_first import settings
+from tests.rows import opened
 
 SHOP = "example.org/acme/shop"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "1000", "--burst", "1000")
@@ -168,10 +169,7 @@ class Database:
         self._server.cleanup()
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    with closing(Database()) as made:
-        yield made
+database = opened(lambda: closing(Database()), scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +215,8 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(dying: Team, d
 def test_the_copy_answers_while_the_database_hangs(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"))
-    memory = join(opened(), "test")
+    reached = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"))
+    memory = join(reached(), "test")
     keep(memory, "The ferry leaves from pier nine.", visibility="team")
     refresh_copy(memory)
     time.sleep(1.1)  # it is asked at most once a second whether its database is there
@@ -226,7 +224,7 @@ def test_the_copy_answers_while_the_database_hangs(
     monkeypatch.setattr(connection, "DOUBT_SECONDS", DOUBT)
     with database.hung():
         began = time.monotonic()
-        here = opened()
+        here = reached()
         assert time.monotonic() - began < limit
         assert "Working on the local copy" in here.apart
         found = recall(here, Query(text="ferry pier"))

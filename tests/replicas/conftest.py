@@ -1,11 +1,9 @@
 """What tests of replicas share."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.replicas.seats import Seat, Seats, seating
+from tests.rows import opened
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -15,11 +13,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seats", kinds, indirect=True)
 
 
-@pytest.fixture
-def seats(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Seats]:
-    """Give a function that seats people around one replica: git notes, a repository's files, the user's own files."""
-    with seating(request.param, tmp_path) as made:
-        yield made
+# A function that seats people around one replica: git notes, a repository's files, the user's own files.
+seats = opened(lambda request, tmp_path: seating(request.param, tmp_path))
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from typing import Any
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.surfaces.tool import Surface
 from holdfast.verbs.memory import Memory
-from tests.rows import rows
-from tests.verbs.scripts import taken
+from tests.verbs import scripts
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
@@ -23,9 +22,8 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(Path(__file__).with_
 def world(memory: Memory) -> dict[str, str]:
     """Fill a memory with one of everything; give the ids."""
     (memory.checkout.top() / "notes.md").write_text("# Deploy\n\n- Deploys happen on Fridays only.\n")
-    script = taken("a_small_world", memory)
-    made = {name: str(script.of(path)) for name, path in rows("ids_of_a_small_world").items()}
-    numbers = numbers_of(script.memory, list(made.values()))
+    memory, made = scripts.world("a_small_world", memory)
+    numbers = numbers_of(memory, list(made.values()))
     numbered = {name: str(numbers[made[name]]) for name in ("number", "one", "other", "hot", "candidate")}
     return made | numbered | {"pending": f"pending_{made['pending']}"}
 

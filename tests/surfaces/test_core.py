@@ -2,11 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
+from typing import Any
 
 from holdfast.hosts.mcp.protocol import tool_to_json
 from holdfast.model.event import Actor
@@ -19,8 +16,8 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.truth.contradictions import PROGRESS, mark
-from tests.conftest import Time, keep, make_memory
-from tests.rows import each
+from tests.conftest import keep, make_memory
+from tests.rows import each, opened
 from tests.surfaces.conftest import answer
 from tests.surfaces.examples import SCAR
 from tests.surfaces.scripts import scripts_in
@@ -29,10 +26,8 @@ from tests.verbs import scripts
 globals().update(scripts_in(__file__))
 
 
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as opened:
-        yield begin(opened, implicit=True)
+OWN: dict[str, Any] = {"actor": Actor(kind="agent", name="claude"), "config": {"starters": False}}
+memory = opened(lambda tmp_path, time: begin(make_memory(tmp_path, time, **OWN), implicit=True))
 
 
 def test_the_surface_is_small_and_each_part_of_it_described() -> None:

@@ -169,3 +169,9 @@ def taken(name: str, memory: Memory, **known: Any) -> Script:
     for line in rows(name):
         script.run(line)
     return script
+
+
+def world(name: str, memory: Memory, **known: Any) -> tuple[Memory, dict[str, str]]:
+    """Fill a memory with the steps of a name; return it as they left it, and the ids that data/examples.json lists for them."""
+    script = taken(name, memory, **known)
+    return script.memory, {of: str(script.of(path)) for of, path in rows(f"ids_of_{name}").items()}

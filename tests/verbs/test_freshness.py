@@ -3,7 +3,7 @@
 import ast
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.replicas import seats
-from tests.rows import rows
+from tests.rows import opened, rows
 from tests.verbs import scripts
 from tests.verbs.scripts import Script, scripts_in
 
@@ -49,11 +49,11 @@ def git(code: Path) -> Git:
     return run
 
 
-@pytest.fixture
-def memory(tmp_path: Path, code: Path, git: Git, time: Time) -> Iterator[Memory]:  # noqa: ARG001
+@opened
+def memory(tmp_path: Path, code: Path, git: Git, time: Time) -> Memory:  # noqa: ARG001
     """Give a memory whose project is the repository at hand."""
-    with make_memory(tmp_path, time) as memory:
-        yield replace(memory, checkout=GitCheckout(code, memory.project))
+    memory = make_memory(tmp_path, time)
+    return replace(memory, checkout=GitCheckout(code, memory.project))
 
 
 def change(script: Script, old: str, new: str, message: str = "a change") -> None:

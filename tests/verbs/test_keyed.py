@@ -1,7 +1,6 @@
 """Data that an application stores under its own keys is found by its kind, and is no part of what a project knows."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from tests import engines
 from tests.conftest import Time, keep, make_memory
-from tests.rows import WHOLE, of_type, rows
+from tests.rows import WHOLE, of_type, opened, rows
 from tests.scripts import at
 from tests.verbs.scripts import Script, scripts_in
 from tests.verbs.test_recall import Topics
@@ -30,10 +29,7 @@ GATEWAY = "The gateway retries three times."
 ITEMS = [f"The gateway retries {number} times for customer {number}." for number in range(60 if WHOLE else 20)]
 
 
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, embedder=Topics()) as opened:
-        yield begin(opened)
+memory = opened(lambda tmp_path, time: begin(make_memory(tmp_path, time, embedder=Topics())))
 
 
 def put(memory: Memory, name: str, text: str, **changed: Any) -> Record:

@@ -20,7 +20,7 @@ from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory
 from tests.policy.trails import events_of
-from tests.rows import of_type
+from tests.rows import of_type, opened
 from tests.verbs.scripts import scripts_in
 
 ANSWER = "<observation><type>bugfix</type><title>Months were compared in UTC</title><narrative>Late sales went missing.</narrative></observation>"
@@ -39,10 +39,7 @@ def watched(tmp_path: Path, time: Time, observer: Observer, daily: int = DAY) ->
     return replace(memory, observing=lambda: Observing(observer=observer, mode=load_mode("code", None)))
 
 
-@pytest.fixture
-def memory(tmp_path: Path, time: Time, stub: Stub) -> Iterator[Memory]:
-    with watched(tmp_path, time, AnthropicObserver(stub.url, "", "k", seconds=0.5)) as opened:
-        yield opened
+memory = opened(lambda tmp_path, time, stub: watched(tmp_path, time, AnthropicObserver(stub.url, "", "k", seconds=0.5)))
 
 
 def work(name: str = "s1") -> list[HookEvent]:
