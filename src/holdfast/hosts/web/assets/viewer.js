@@ -111,7 +111,7 @@
     if (field.value !== value) return;
     const label = field.closest("label");
     const list = label.nextElementSibling.matches(".offers") ? label.nextElementSibling : make("p", "", { className: "offers", ariaLive: "polite" });
-    const take = (one) => { field.setRangeText(one.id, start, end, "end"); field.focus(); complete(field); };
+    const take = (one) => { field.setRangeText(one.id, start, `${field.value}\n`.indexOf("\n", start), "end"); field.focus(); complete(field); }; // more may have been typed
     list.replaceChildren(...found.map((one) => make("button", one.title, { type: "button", onclick: () => take(one) })));
     label.after(list);
   };
