@@ -3,11 +3,12 @@
 import gc
 import itertools
 import os
+import resource
 import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -227,6 +228,17 @@ def at_once(work: Callable[..., object], calls: Iterable[tuple[Any, ...]]) -> No
         thread.start()
     for thread in threads:
         thread.join()
+
+
+@contextmanager
+def no_growth(room: int = 0) -> Iterator[None]:
+    """Let no file of this process grow beyond some bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:

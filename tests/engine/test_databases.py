@@ -1,7 +1,6 @@
 """The seam to both engines: turns of writers, threads that do not wait, servers that come back, disks that are full."""
 
 import os
-import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import StoreBusy, StoreError, StoreFull
 from holdfast.model.ids import Clock
 from tests import engines
-from tests.conftest import recorded
+from tests.conftest import no_growth, recorded
 from tests.hosts.running import Forked
 from tests.rows import examples, refused
 
@@ -196,18 +195,15 @@ def test_a_statement_is_written_with_the_words_of_postgresql(shared: str, native
 
 def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, clock: Clock) -> None:
     """The limit on file size stands in for the disk's end: the system refuses the write in the same place."""
-    limit, kept = resource.getrlimit(resource.RLIMIT_FSIZE), list[str]()
+    kept = list[str]()
     with closing(open_store(SQLite(tmp_path / "holdfast.db"))) as store:
 
         def fill() -> None:
             while len(kept) < 5_000:
                 kept.append(store.commit([recorded(clock, f"thing {len(kept)} " * 50)])[0].record.id)
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, limit[1]))
-        try:
+        with no_growth(3_000_000):
             refused(StoreFull, fill)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert len(kept) > 10
     with closing(SQLite(tmp_path / "holdfast.db")) as db, closing(open_store(db)) as store:
         assert (db.damage(), {row[0] for row in db.query("select id from records")}) == ([], set(kept))

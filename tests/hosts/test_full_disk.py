@@ -2,14 +2,13 @@
 
 import json
 import re
-import resource
 import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from holdfast.engine.store import open_store, schema_steps
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
-from tests.conftest import Time, keep, make_memory, new_folder
+from tests.conftest import Time, keep, make_memory, new_folder, no_growth
 from tests.hostile.test_outside import COMMANDS
 from tests.hosts.running import Run, kept
 from tests.hosts.test_mcp import messages, tool_call
@@ -155,17 +154,6 @@ def unwritable(tmp_path: Path, time: Time) -> Path:
         keep(memory, "The deploy needs two approvals.")
         assert isinstance(memory.store.db, SQLite)
         return memory.store.db.path
-
-
-@contextmanager
-def no_growth(room: int = 0) -> Iterator[None]:
-    """Let no file of this process grow beyond some bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_writing_works_again_as_soon_as_there_is_room(unwritable: Path) -> None:

@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from holdfast.hosts.mcp.protocol import Progress, ProtocolError, joined, meta_of, offer_of, written_offer
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.model.ids import short
 from holdfast.surfaces.tool import Call, Surface
 from tests.conftest import new_folder, ran
 from tests.hosts import toy
@@ -103,32 +102,6 @@ def test_the_newer_era_needs_no_session_but_an_envelope(peer: Peer) -> None:
     bare = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
     assert peer.ask("tools/list", {"_meta": bare})["error"]["code"] == -32602
     assert peer.ask("ping", {"_meta": META})["error"]["code"] == -32601
-
-
-def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], tmp_path: Path) -> None:
-    def said(name: str, **arguments: Any) -> str:
-        return text_of(peers[-1].call(name, **arguments))
-
-    peers = [Peer(environment, tmp_path), Peer(environment, tmp_path)]
-    with closing(peers[0]), closing(peers[1]):
-        assert text_of(peers[0].call("remember", text="Run the migrations before the seed script.")).startswith("Saved")
-        index = said("recall", query="seed script migrations")
-        assert index.startswith("1 memory fits")
-        record = index.splitlines()[1].split()[0]
-        assert said("revise", id=record, text="Run the migrations twice.").startswith("Revised")
-        judged = said("judge", judgements=[{"id": record, "verdict": verdict} for verdict in ("applied", "verified")])
-        assert judged.startswith(f"applied: {record} Run the migrations twice.\nverified: {record}")
-        assert said("forget", id=record, reason="done").startswith("Retired")
-        assert said("recall", query="migrations").startswith("No memory fits")
-        assert said("forget", id=record, restore_it=True).startswith("Restored")
-
-
-def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
-    assert "force=true" in text_of(peer.call("remember", text="I am halfway through renaming OrderService."))
-    assert "redact=true" in text_of(peer.call("remember", text="The key is AKIA" + "IOSFODNN7EXAMPLQ"))
-    held = text_of(peer.call("remember", text="Likes short answers.", kind="preference", inferred=True))
-    judged = peer.call("judge", judgements=[{"id": held.split()[2], "verdict": "confirmed"}])
-    assert text_of(judged).startswith(f"confirmed: {short(held.split()[2])}")
 
 
 @examples

@@ -13,10 +13,9 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError, StoreFull
 from holdfast.model.ids import Clock
-from tests.conftest import recorded
+from tests.conftest import no_growth, recorded
 from tests.hosts.running import Forked, Run
 from tests.hosts.scripts import scripts_in
-from tests.hosts.test_full_disk import no_growth
 from tests.rows import refused
 
 globals().update(scripts_in(__file__, HOLDFAST_HOME="{tmp}/store"))

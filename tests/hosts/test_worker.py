@@ -27,10 +27,9 @@ from holdfast.hosts.hooks.places import OF_A_SESSION
 from holdfast.model.ids import instant
 from holdfast.model.record import Link
 from holdfast.verbs.memory import find
-from tests.conftest import keep
+from tests.conftest import keep, no_growth
 from tests.hosts.running import Run, answer, fire, hold_worker, release_worker
 from tests.hosts.scripts import spooled
-from tests.hosts.test_full_disk import no_growth
 from tests.rows import WHOLE, each, refused, rows, sampled, some
 
 pytestmark = pytest.mark.embedded

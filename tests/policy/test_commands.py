@@ -73,8 +73,3 @@ def test_what_no_shell_would_accept_is_read_quickly(piece: str, times: int) -> N
 @each(("text", "triggers"), ROWS["warnings"].items())
 def test_what_went_wrong_is_a_trigger_and_what_to_do_is_not(text: str, triggers: list[str]) -> None:
     assert sites_in(text) == triggers
-
-
-def test_the_steps_of_a_protocol_are_advice_unless_they_forbid() -> None:
-    steps = ["Run `terraform plan`", "Never pass `-auto-approve`"]
-    assert sites_in("`terraform apply` replaced the database.", advice=steps) == ["terraform apply", "-auto-approve"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.replicas.seats import Seat, Seats, seating
+from tests.replicas.seats import seating
 from tests.rows import opened
 
 
@@ -17,11 +17,4 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 seats = opened(lambda request, tmp_path: seating(request.param, tmp_path))
 
 
-@pytest.fixture
-def ada(seats: Seats) -> Seat:
-    return seats("ada")
-
-
-@pytest.fixture
-def bob(seats: Seats) -> Seat:
-    return seats("bob")
+ada, bob = (pytest.fixture(lambda seats, name=name: seats(name)) for name in ("ada", "bob"))

@@ -12,7 +12,6 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign, ForeignEvent, ForeignSession, ForeignTranscript, Item
 from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
-from holdfast.policy.admission import adopt
 from holdfast.verbs.exchange import import_foreign as module
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, import_lines
@@ -124,20 +123,6 @@ def test_a_text_too_long_for_one_record_becomes_several_that_hang_together(memor
     assert "\n".join(part.body for part in parts).split("\n") == lines
     assert all(len(part.body) <= LONGEST_BODY for part in parts)
     assert parts[2].links == (Link(relation="elaborates", target=parts[0].id),)
-
-
-def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = {"severity": "URGENT", "why": "x" * 3_000, "keywords": "one", "mood": "calm"}
-    labels = {"tags": ("t" * 200,), "scopes": ("Not A Scope", "ok:nested")}
-    report = take(memory, foreign("a", "A scar without severity.", kind="scar", fields=fields, **labels))
-    record = all_records(memory)["a"]
-    assert record.fields == {"keywords": ["one"]}
-    assert record.extra["fields"] == {"severity": "URGENT", "why": "x" * 3_000, "mood": "calm"}
-    assert (record.scopes, record.tags, record.extra["labels"]) == (("ok:nested",), ("Not A Scope",), ["t" * 200])
-    expected = ["its severity does not fit", "its why does not fit", f"the label {'t' * 40!r} does not fit"]
-    assert sorted(remark.why for remark in report.asides) == expected
-    monkeypatch.setattr(adopt, "LONGEST_EVENT", 2_000)
-    assert "characters besides its text" in take(memory, foreign("b", "Small.", extra=fields)).skipped[0].why
 
 
 @settings(max_examples=15 if WHOLE else 5, suppress_health_check=[HealthCheck.function_scoped_fixture])

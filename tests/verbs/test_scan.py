@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.raw import counters, outputs, trail, transcripts
-from holdfast.engine.raw.transcripts import Transcript
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event
 from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft
-from holdfast.model.trail import HookEvent
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.exchange.import_foreign import import_items
@@ -28,7 +25,7 @@ from tests.conftest import Time, make_memory, new_file, recorded
 from tests.engines import kept_bytes
 from tests.rows import of_type, rows
 from tests.scripts import Step
-from tests.verbs.scripts import script_of
+from tests.verbs.scripts import script_of, taken
 
 MEMORY = {"config": {"starters": False}}
 TOKEN = "ghp_" + "q7R2" * 9
@@ -156,30 +153,14 @@ def leaky(memory: Memory) -> list[Event]:
     return events
 
 
-def beside(memory: Memory) -> None:
-    store = memory.store
-    told = HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})
-    trail.add(store, [told])
-    outputs.add(store, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
-    body = "user: " + "word " * 300 + TOKEN + " word" * 300
-    kept = Transcript(session="s9", project=0, format="markdown", saved_at=AT, tokens=1, body=body)
-    middle = body.index(TOKEN) + 20
-    transcripts.save(store, kept, [body[:middle], body[middle:]])
-    counters.fail(store, "derive", AT, f"no {TOKEN}")
-    memory.store.note("learned", TOKEN)
-    home = Path(str(memory.store.folder))
-    new_file(home / "spool" / "1.json", json.dumps({"text": TOKEN, "given": {"password": OTHER}}))
-    new_file(home / "prepared" / "shop.json", json.dumps({"brief": {"text": TOKEN}}))
-    new_file(home / "seen" / "s9", f"01X curl {TOKEN}\n")
-    new_file(home / "hooks.log", f"Error: {TOKEN}\n")
-
-
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
 def test_what_lies_in_a_store_is_found_wherever_never_shown_and_masked_to_the_last_byte(
     memory: Memory, tmp_path: Path, time: Time
 ) -> None:
     events = leaky(memory)
-    beside(memory)
+    long = "word " * 300
+    halves = [f"user: {long}{TOKEN[:20]}", f"{TOKEN[20:]} {long}"]  # it is cut in two
+    taken("what_lies_beside_a_journal", memory, TOKEN=TOKEN, OTHER=OTHER, AT=AT, HALVES=halves)
     found = scan(memory)
     assert {leak["where"] for leak in found} == {
         "memory", "session", "journal: used", "trail", "outputs", "failures", "settings", "transcripts", "file",
