@@ -67,7 +67,8 @@ QUOTED = re.findall(
 
 
 def test_troubleshooting_quotes_messages_that_are_printed() -> None:
-    source = " ".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    files = (file for name in ("*.py", "pages.txt", "admit.txt") for file in (ROOT / "src").rglob(name))
+    source = " ".join(file.read_text(encoding="utf-8") for file in files)
     assert len(QUOTED) > 10
     for message in set(QUOTED) - OTHERS:
         parts = re.split(r"…\S*|`[^`]*`|'[^']*'", message)  # what stands for a name

@@ -126,13 +126,7 @@ def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store, cl
     told = recorded(clock, "the secret plan", project="p")
     event = partial(event_about, clock, told.id)
     used = event("used", outcome="applied", note="a secret note", variant="secret words", observed="a secret seen")
-    spoken: tuple[tuple[Verb, dict[str, object]], ...] = (
-        ("revised", {"body": "the secret plan B"}),
-        ("trusted", {"delta": -0.1, "reason": "secret reason", "note": "secret doubt"}),
-        ("heated", {"hot": True, "why": "secret fire"}),
-        ("used", {"outcome": "applied", "note": "secret, too", "variant": "secret"}),
-        ("injected", {"text": "the secret plan"}),
-    )
+    spoken: list[tuple[Verb, dict[str, object]]] = rows("what_an_erasure_scrubs")
     store.commit([told, used, *(event(verb, **said) for verb, said in spoken if verb != "used")])
     store.commit([event("erased")])
     store.commit([event(verb, **said) for verb, said in spoken if verb != "injected"])

@@ -96,8 +96,8 @@ def test_reading_works(disk: Disk, memory_id: str) -> None:
     for number, command in enumerate(sampled(READING, 2)):
         session = "s-1" if number % 2 else ""
         done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
-        expected = 5 if command == "doctor" else 0
-        assert (done.returncode, "Traceback" in done.stderr) == (expected, False), (command, done.stderr, done.stdout)
+        expected = (5 if command == "doctor" else 0, False)
+        assert (done.returncode, "Traceback" in done.stderr) == expected, (command, done.stderr, done.stdout)
         if command.startswith(("recall", "show", "list", "brief", "store export")):
             assert "two approvals" in done.stdout, (command, done.stdout)
     done = disk("session", "refresh", HOLDFAST_SESSION="s-1")

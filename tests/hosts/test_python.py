@@ -12,13 +12,14 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import holdfast
 from tests.conftest import new_file, new_folder, ran
 from tests.replicas.seats import git
-from tests.rows import opened, refused, some
+from tests.rows import examples, opened, refused, some
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
@@ -63,22 +64,18 @@ def test_a_refusal_is_an_exception_that_names_its_way_out(memory: holdfast.Memor
     assert TOKEN not in memory.remember(f"The token is {TOKEN}.", redact=True).record.body
 
 
-def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_path: Path) -> None:
-    refused(holdfast.Invalid, memory.remember, "Something.", tags="api", says=r"tags=\['api'\]")
-    refused(holdfast.Invalid, memory.remember, "  ", says="empty")
+@examples
+def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, method: str, given: Any, says: str) -> None:
+    with pytest.raises(holdfast.HoldfastError, match=says):
+        getattr(memory, method)(**given)
+
+
+def test_wrong_folders_settings_and_types_are_refused(memory: holdfast.Memory, tmp_path: Path) -> None:
     refused(holdfast.Invalid, holdfast.open, tmp_path / "nowhere", says="not a folder")
     refused(holdfast.InvalidConfig, holdfast.open, tmp_path, settings={"no_such_setting": 1})
     with chdir(gone := new_folder(tmp_path / "gone")):
         gone.rmdir()
         refused(holdfast.Invalid, holdfast.open, says="working directory was deleted")
-    refused(holdfast.NotFound, memory.forget, "ZZZZZZZZ", "gone")
-    refused(holdfast.Invalid, memory.remember, "x", links=[("supersedes", "zz")], says="each of links must be a")
-    refused(holdfast.Invalid, memory.recall, "x", limit="x", says="limit must be a whole number, not 'x'")
-    refused(holdfast.Invalid, memory.import_, "export.jsonl", says="lines must be lines of text")
-    for nothing in ({}, {"system": "file"}, {"system": "file", "lines": []}, {"lines": [], "path": "e.jsonl"}):
-        refused(holdfast.Invalid, memory.import_, says="either lines or a path", **nothing)
-    refused(holdfast.Invalid, memory.import_, path=tmp_path / "none.jsonl", says="cannot be read")
-    refused(holdfast.Invalid, memory.import_, system="git-notes", path="\0", says="cannot be read")
     one = memory.remember("Retries are capped at five.").id
     for wrong in (None, 3, b"x"):
         for method in "show history verify restore erase share revise confirm remember recall".split():

@@ -19,6 +19,7 @@ from tests.clients.fetch import fetched, installed, node
 from tests.hosts.conftest import environment_of
 from tests.hosts.served import Served
 from tests.protocol.server import TOKEN
+from tests.rows import rows
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -31,14 +32,7 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 ERAS = ("legacy", "modern")
 RECALL = ("--tool-name", "recall", "--tool-args-json", '{"query": "anything"}')
 # The toy surface of the tests has every mechanism, whatever the product offers.
-TOY = (
-    ("tools/list", "--strict"),
-    ("resources/list",),
-    ("resources/templates/list",),
-    ("resources/read", "--uri", "toy://shelf/emma/text"),
-    ("prompts/list",),
-    ("prompts/get", "--prompt-name", "review", "--prompt-args", "book=Emma"),
-)
+TOY: list[list[str]] = rows("what_the_toy_surface_is_asked")
 
 
 def main() -> int:

@@ -101,10 +101,16 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     ended(run("switch", "gitmem", "--yes"), 0, "1 imported (1 scar)")
     assert "--surface" in (project / ".mcp.json").read_text(encoding="utf-8")
     assert "It broke checkout." in run("recall", "skipped migrations").stdout
-    after = (project / ".mcp.json").read_text(encoding="utf-8")
-    assert "0 imported" in run("switch", "gitmem", "--yes").stdout
-    assert (project / ".mcp.json").read_text(encoding="utf-8") == after
+    after = (project / ".mcp.json").read_bytes()
+    assert ("0 imported" in run("switch", "gitmem", "--yes").stdout, (project / ".mcp.json").read_bytes()) == (
+        True,
+        after,
+    )
     assert "Nothing of claude-mem" in run("switch", "claude-mem", "--yes").stdout
     assert "put back" in run("uninstall", "--yes").stdout
     assert {path: path.read_bytes() for path in before} == before
     assert "`holdfast switch` replaces it" in run("init", "--yes").stdout
+    servers = {name: {"command": name} for name in ("gitmem-mcp", "hot-memory-mcp", "bettermemory")}
+    written(here, "{project}/.mcp.json", {"mcpServers": servers})
+    assert "does not get those of memory-mcp" in run("switch", "--yes").stdout.replace("\n", " ")
+    assert '"bettermemory"' in (project / ".mcp.json").read_text(encoding="utf-8")

@@ -169,13 +169,7 @@ def _switch(found: Sequence[Found], machine: Machine, asked: Typed) -> None:
         for client in {want.client for want in replaced} or {client.name for client in installed(machine)}
     }
     for client, names in surfaces.items():
-        surfaces[client] = ()
-        for name in names:
-            try:
-                offers_of((*surfaces[client], name))
-                surfaces[client] += (name,)
-            except Invalid as problem:
-                report(f"{problem.message} {client} does not get those of {name}.")
+        surfaces[client] = _together(client, names)
     is_project = bool(replaced) and all(want.within for want in replaced)
     here = look_around("project" if is_project else "user")
     choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)
@@ -198,6 +192,18 @@ def _switch(found: Sequence[Found], machine: Machine, asked: Typed) -> None:
         _set_up(choices, here, asked, replaced=replaced, then=bring)
     elif asked.proceeds((), "Import it?"):  # Holdfast is set up in its place already
         bring()
+
+
+def _together(client: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the surfaces that one server can offer; report those whose tools clash with the ones before."""
+    kept: tuple[str, ...] = ()
+    for name in names:
+        try:
+            offers_of((*kept, name))
+            kept += (name,)
+        except Invalid as problem:
+            report(f"{problem.message} {client} does not get those of {name}.")
+    return kept
 
 
 def uninstall_command(**typed: Annotated[Any, Fields(Typed, f"names all_ {SHOWN}")]) -> Printed:
