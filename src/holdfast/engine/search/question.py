@@ -10,29 +10,14 @@ from holdfast.model.patterns import lazy, tables
 from holdfast.model.query import Past
 
 _MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = lazy(rf"\b({'|'.join(_MONTHS)})\b")
-# "may" is a verb far more often than a month.
-_MAY = lazy(r"\b(?:in|of|on|last|this|since|until|\d)\s*may\b|\bmay,? \d")
-_YEAR = lazy(r"\b((?:19|20)\d\d)\b")
-_DAY = lazy(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
-_ISO = lazy(r"\b(\d{4})-(\d\d)-(\d\d)\b")
-
-
-_CAPITALIZED = lazy(r"\b[A-Z]\w{2,}")
 LONGEST_EXACT = 12  # words of a question whose names are looked for exactly
-_QUOTED = lazy(r"[\"“`«]([^\"”`»\n]{3,80})[\"”`»]")
-# Words joined as in identifiers and paths, or with digits or capitals inside, as in E1042 and fooBar.
-_CODE_NAME = lazy(r"\b\w+(?:(?:[./\\@#]+|::)\w+)+|\b[^\W_]+(?:_+[^\W_]+)+\b|\b[A-Za-z]+\d\w*|\b[a-z]+[A-Z]\w*")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_WEEKDAY = lazy(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_AGO = lazy(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
-_PAST = lazy(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
 LESSONS = ("learning", "scar", "win", "pattern", "anti_pattern")
-_WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
-_PLAIN = lazy(r"\w+")
 _TABLES = tables(__file__)
+_MONTH, _MAY, _YEAR, _DAY, _ISO, _WEEKDAY, _AGO, _PAST = (lazy(pattern) for _, pattern in _TABLES["dates"])
+_CAPITALIZED, _QUOTED, _CODE_NAME, _WHERE, _PLAIN = (lazy(pattern) for _, pattern in _TABLES["names"])
 _PERIODS = [
     (unit, tuple(map(int, back.split())), lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])"))
     for unit in ("days", "months")
