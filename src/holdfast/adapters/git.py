@@ -13,6 +13,7 @@ from typing import Any
 
 from holdfast.model.errors import HoldfastError, Invalid, ReplicaError
 from holdfast.model.ids import instant
+from holdfast.model.patterns import tables
 from holdfast.model.ports import Commit
 
 GIT_SECONDS = 5.0
@@ -21,12 +22,7 @@ SLOW_SECONDS, NETWORK_SECONDS = 60.0, 120.0  # for reading everything, and for f
 LATE = 124  # the exit code of a git that took too long
 # Git hooks set these to their own repository; ours is the one of the folder.
 _ITS_OWN = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
-# A folder that looks like the inside of a repository can be committed to another: git must not take its settings. The rest
-# keeps git from running programs that the settings of an unpacked repository name.
-_SAFE = (
-    *("core.quotePath=false", "safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null"),
-    *("log.showSignature=false", "protocol.ext.allow=never"),
-)
+_SAFE = [word for name, value in tables(__file__)["settings"] for word in ("-c", f"{name}={value}")]
 WHO = "an <%ae>"  # the author of a commit in a format of log; git removes angle brackets and line ends from names
 _REMOTE_COMMANDS = frozenset({"fetch", "push"})
 # Objects missing from a partial clone are not fetched: reading needs no network, and the remote may name a program.
@@ -203,7 +199,7 @@ def _call(folder: Path, arguments: tuple[str, ...]) -> dict[str, Any]:
     own = {name: value for name, value in os.environ.items() if name not in _ITS_OWN}
     limits = {} if arguments[0] in _REMOTE_COMMANDS else _OFFLINE
     return {
-        "args": ["git", "-C", str(folder), *(word for setting in _SAFE for word in ("-c", setting)), *arguments],
+        "args": ["git", "-C", str(folder), *_SAFE, *arguments],
         "env": {**own, **limits, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
     }
 

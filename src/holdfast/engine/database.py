@@ -20,13 +20,8 @@ Rows = Iterable[Params]
 Dialect = Literal["sqlite", "postgres"]
 T = TypeVar("T")
 NO_PARAMS: Params = {}
-_TESTS = {
-    "ids": "id in (select value from json_each(:ids))",
-    "session": "session = :session",
-    "verb": "verb = :verb",
-    "agent": "agent = :agent",
-    "since": "at >= :since",
-}
+_TESTS = {column: f"{column} = :{column}" for column in ("session", "verb", "agent")}
+_TESTS |= {"ids": "id in (select value from json_each(:ids))", "since": "at >= :since"}
 
 
 class Halves(bytes):

@@ -12,6 +12,7 @@ from holdfast.engine.database import NO_PARAMS, Database, Dialect, Params, Queri
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.files import open_regular, state_of, write_new
+from holdfast.model.patterns import tables
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
@@ -23,19 +24,14 @@ APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of oth
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
 
+_HINTS = dict(tables(__file__)["hints"])
 # What an error means: our error, and a hint if it has a better one than the error's own.
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_FULL: (StoreFull, ""),
     **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), (StoreUnwritable, "")),
     **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (errors.StoreBusy, "")),
-    sqlite3.SQLITE_CORRUPT: (
-        errors.StoreCorrupt,
-        "Nothing was touched. `holdfast store recover` saves what can be read; `holdfast store restore FILE` puts a backup back.",
-    ),
-    sqlite3.SQLITE_NOTADB: (
-        NotAStore,
-        "If it was one before, `holdfast store recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
-    ),
+    sqlite3.SQLITE_CORRUPT: (errors.StoreCorrupt, _HINTS["corrupt"]),
+    sqlite3.SQLITE_NOTADB: (NotAStore, _HINTS["no database"]),
 }
 # Error codes when a file cannot grow (the store, its log or the index of the log), and when locks are refused.
 _NO_ROOM = [getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "WRITE TRUNCATE SHMOPEN SHMSIZE".split()]

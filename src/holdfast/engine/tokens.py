@@ -198,14 +198,7 @@ SIZE = 500  # longer texts are cut at line ends into pieces of at most this size
 MOST = 16  # passages per text: bounds the cost of one huge text
 TITLE = 100  # a first line up to this length is a title and is put above every passage
 
-# A diff names each path four times; one of them is enough.
-_DIFF = re.compile(
-    r"^diff --git a/(\S+) b/\S+\n"
-    r"(?:(?:index|new file|deleted file|old mode|new mode|similarity|rename|---|\+\+\+) ?.*\n)*",
-    re.MULTILINE,
-)
-_HUNK = re.compile(r"^@@ [-+\d, ]+ @@", re.MULTILINE)
-_PATH = re.compile(r"[\w./-]+/[\w.-]+\.\w+")
+_DIFF, _HUNK, _PATH = (lazy(pattern, re.MULTILINE) for _, pattern in _TABLES["diffs"])
 
 
 def pieces(text: str) -> list[str]:

@@ -1,9 +1,10 @@
 """The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt`, a token a line."""
 
-import re
 from functools import cache, lru_cache
 from pathlib import Path
 from unicodedata import category, normalize
+
+from holdfast.model.patterns import lazy
 
 CACHED = 10_000  # words whose tokens are kept
 LONGEST_WORD = 100  # characters; a longer word is unknown
@@ -63,8 +64,8 @@ def _words(text: str) -> list[str]:
 
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
-_HAS_WORD = re.compile(r"[^\W_]")
-_ASCII_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
+_HAS_WORD = lazy(r"[^\W_]")
+_ASCII_WORD = lazy(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 
 
 @cache
@@ -86,4 +87,4 @@ def _apart(character: str) -> str:
 
 
 _PLANE_2 = "\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f"
-_CHINESE = re.compile(f"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff{_PLANE_2}]")
+_CHINESE = lazy(f"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff{_PLANE_2}]")

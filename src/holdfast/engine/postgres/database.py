@@ -24,6 +24,7 @@ from holdfast.engine.database import NO_PARAMS, Bits, Database, Dialect, Halves,
 from holdfast.engine.postgres.row_security import MEMBER, noted_digest, protect
 from holdfast.model import errors
 from holdfast.model.access import Access, who_asks
+from holdfast.model.patterns import tables
 
 # The schema uses SQLite's type names; these types have the same widths. Texts are compared byte by byte, as in SQLite,
 # because ids are looked up by ranges.
@@ -48,18 +49,12 @@ _LOCK = 0x484F4C44  # "HOLD": our half of an advisory lock's key; the other half
 _SQL = Queries(__file__)
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are replaced, or reported by an error
 T = TypeVar("T")
-_ADDRESS = "Check that it runs, and its address: --to, --from or HOLDFAST_DATABASE."
 # What an error of the driver means: our error, its message if it has a better one than the error's own, and a hint.
-_MEANING: tuple[tuple[type[Exception], type[errors.HoldfastError], str, str], ...] = (
-    (psycopg.DataError, errors.Invalid, "The database cannot take a value ({}).", "Check it and try again."),
-    (psycopg.errors.DiskFull, errors.StoreFull, "", "Free some space on the database server."),
-    (psycopg.errors.ReadOnlySqlTransaction, errors.StoreUnwritable, "", "The database server is read-only."),
-    (psycopg.errors.LockNotAvailable, errors.StoreBusy, "", ""),
-    (psycopg.errors.DeadlockDetected, errors.StoreBusy, "", ""),
-    (psycopg.errors.InsufficientPrivilege, errors.StoreError, "The database does not let us ({}).", ""),
-    (psycopg.OperationalError, errors.Unreachable, "The database server cannot be reached ({}).", _ADDRESS),
-    (psycopg.Error, errors.StoreError, "The database could not answer ({}).", ""),
-)
+_MEANING = [
+    (getattr(psycopg.errors, name), *(part.strip() for part in row.split("|")))
+    for names, row in tables(__file__)["errors"]
+    for name in names.split()
+]
 
 
 @lru_cache(maxsize=512)
@@ -372,4 +367,4 @@ def _translated() -> Iterator[None]:
         if isinstance(problem, psycopg.errors.InsufficientPrivilege) and "row-level security" in str(problem):
             raise errors.Forbidden(hint="Ask for a key that may, or write to a project of yours.") from problem
         _, kind, message, hint = next(meaning for meaning in _MEANING if isinstance(problem, meaning[0]))
-        raise kind(message.format(" ".join(str(problem).split())), hint=hint) from problem
+        raise getattr(errors, kind)(message.format(" ".join(str(problem).split())), hint=hint) from problem

@@ -97,12 +97,8 @@ def _policies(table: str) -> str:
         added = f"({UNSEEN.get(table, seen)}) and ({ADDED.get(table, 'true')}) and {_WRITES}"
         changed = f"({seen}) and ({CHANGED.get(table, 'true')}) and {_WRITES}"
         parts.append(f"alter table {table} enable row level security")
-        rules = {
-            "member_select": f"for select to {MEMBER} using ({seen})",
-            "member_insert": f"for insert to {MEMBER} with check ({added})",
-            "member_update": f"for update to {MEMBER} using ({changed}) with check ({changed})",
-            "member_delete": f"for delete to {MEMBER} using ({changed})",
-        }
+        conditions = {"member": MEMBER, "seen": seen, "added": added, "changed": changed}
+        rules = {name: rule.format(**conditions) for name, rule in _TABLES_OF_RULES["policies"]}
     if granted := OPEN.get(table) or (seen and GRANTED.get(table, "select, insert, update, delete")):
         parts.append(f"grant {granted} on {table} to {MEMBER}")
     if table in KEPT:

@@ -6,24 +6,17 @@ from typing import Any
 
 from holdfast.engine.database import insert, stored
 from holdfast.engine.journal import Journal
+from holdfast.model.patterns import tables
 
-# Table, key, its text columns, and its JSON column. Transcripts are missing here: they are cut into pieces, so they are
-# cleaned where that is done.
-TABLES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
-    ("trail", "id", ("session",), "doc"),
-    ("outputs", "number", ("session", "body"), ""),
-    ("patterns", "id", ("key", "body"), ""),
-    ("sightings", "pattern", ("session", "wording"), ""),
-    ("failures", "number", ("said",), ""),
-    ("settings", "name", ("value",), ""),
-    ("projects", "number", ("name",), ""),
-)
+# By table: its key, its text columns, and its JSON column.
+TABLES = {table: [part.strip() for part in row.split("|")] for table, row in tables(__file__)["tables"]}
 
 
 def rows(store: Journal) -> Iterator[tuple[str, Any, dict[str, str], Any]]:
     """Yield every row of these tables: its table, its key, its texts by column, and its parsed JSON."""
-    for table, key, columns, doc in TABLES:
-        names = ", ".join((key, *columns, *([doc] if doc else [])))
+    for table, (key, listed, doc) in TABLES.items():
+        columns = listed.split()
+        names = ", ".join(filter(None, (key, *columns, doc)))
         for row in store.db.query(f"select {names} from {table} order by {key}"):
             texts = {column: str(row[column]) for column in columns}
             yield table, row[key], texts, stored(row[doc], dict) if doc else None
@@ -38,10 +31,10 @@ def rewrite(store: Journal, clean: Callable[[Any], Any], but: Collection[str] = 
             if table in but or (texts, doc) == (former, former_doc):
                 continue
             changed[table] = changed.get(table, 0) + 1
-            _, key, columns, doc_column = next(one for one in TABLES if one[0] == table)
+            key, _, doc_column = TABLES[table]
             # `patterns` has a column named key, so the parameter for the row's key has another name.
             given = {f"old_{name}": text for name, text in former.items()} | {"row_key": row_key}
-            where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
+            where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in former)))
             if table == "sightings":  # the whole row is its key, and the cleaned row may exist already
                 store.db.execute(f"delete from sightings where {where}", given)
                 insert(store.db, "sightings", [{"pattern": row_key, **texts}], keeping="pattern, session, wording")

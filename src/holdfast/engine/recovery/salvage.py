@@ -11,7 +11,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from holdfast.engine.database import value
+from holdfast.engine.database import Queries, value
 from holdfast.engine.journal import checksum
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.copy_store import CHANGING, GROWING, KEYS
@@ -30,6 +30,7 @@ from holdfast.model.text import check_keepable
 Value = int | float | str | bytes | None
 Cell = tuple[int, tuple[Value, ...]]  # the rowid (0 in an index) and the columns
 
+_SQL = Queries(__file__, bits=str(PROJECT_BITS))
 PAGE = 4096  # bytes; the page size of our files, used if the header cannot be read
 HEADER = b"SQLite format 3\x00"
 _INDEX_INSIDE, _TABLE_INSIDE, _INDEX_LEAF, _TABLE_LEAF = 2, 5, 10, 13
@@ -334,20 +335,16 @@ def _settle(store: Store, pages: Pages, events: Mapping[str, tuple[int, Event]],
     for name, text in settings.items():
         if name != "schema" and isinstance(name, str) and isinstance(text, str):
             store.note(name, text)
-    sql = "update counters set value = max(value, :least) where name = :name"
     for _, values in pages.rows("counters"):
         match values:
             case (str(name), int(least)):
-                store.db.execute(sql, {"name": name, "least": least})
+                store.db.execute(_SQL["raise_counter"], {"name": name, "least": least})
     for name, (table, column) in _COUNTERS.items():
         least = int(value(store.db, f"select coalesce(max({column}), 0) from {table}"))
-        store.db.execute(sql, {"name": name, "least": least})
-    store.db.execute(
-        "update projects set records = max(records, coalesce((select max(number) from entries "
-        f"where number >> {PROJECT_BITS} = projects.number), 0) & {(1 << PROJECT_BITS) - 1})"
-    )
+        store.db.execute(_SQL["raise_counter"], {"name": name, "least": least})
+    store.db.execute(_SQL["count_records"])
     # Numbers that belong to no known project go; their memories are assigned new ones.
-    store.db.execute(f"delete from entries where number >> {PROJECT_BITS} not in (select number from projects)")
+    store.db.execute(_SQL["drop_homeless"])
     store.entries(sorted({event.about for _, event in events.values() if event.verb in FOLDING}))
 
 

@@ -1,7 +1,7 @@
 """View of records: the current state of each, with the queries that filter, page and count them."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,15 +21,6 @@ BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no pro
 MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
 SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY)
 NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
-_ORDERS: Mapping[str, str] = {
-    "newest": "created_at desc, number desc",
-    "oldest": "created_at, number",
-    "changed": "updated_at desc, number desc",
-    "applied": "coalesce(applied, 0) desc, number desc",
-    "shown": "coalesce(surfaced + injected, 0) desc, number desc",
-    "title": "title, number",
-    "stored": "number desc",
-}
 MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
 _NESTED = (("from", ":"), ("to", ";"))  # bounds of the scopes in a scope: ';' comes after ':'
 
@@ -185,7 +176,7 @@ def page(
 ) -> list[Entry]:
     """Return a page of records in an order. As they were `stored` here, latest first, needs no sort: it stops at the limit."""
     where, params = _where(chosen)
-    paged, given = f"{where} order by {_ORDERS[order]} limit :limit offset :offset", {"limit": limit, "offset": offset}
+    paged, given = f"{where} {SQL[f'by_{order}']} limit :limit offset :offset", {"limit": limit, "offset": offset}
     if order in ("newest", "oldest", "stored"):
         return _entries(store, paged, params | given)
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"

@@ -68,3 +68,24 @@ select number from labels where facet = 'tag' and value
 -- scoped
 select number from labels where facet = 'scope'
 and (value = :{place} or (value >= :{place}_from and value < :{place}_to))
+
+-- by_newest
+order by created_at desc, number desc
+
+-- by_oldest
+order by created_at, number
+
+-- by_changed
+order by updated_at desc, number desc
+
+-- by_applied
+order by coalesce(applied, 0) desc, number desc
+
+-- by_shown
+order by coalesce(surfaced + injected, 0) desc, number desc
+
+-- by_title
+order by title, number
+
+-- by_stored
+order by number desc

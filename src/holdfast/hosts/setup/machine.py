@@ -14,8 +14,10 @@ from holdfast import hosts
 from holdfast.model.config import PRESETS
 from holdfast.model.errors import Invalid, InvalidFile, StoreUnwritable
 from holdfast.model.files import read_regular, write_whole
+from holdfast.model.patterns import tables
 
 Level = Literal["user", "project"]
+_FOLDERS = {system: dict(rows) for system, rows in tables(__file__).items()}
 _PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cache: what `uvx` runs in
 
 
@@ -65,27 +67,10 @@ class Machine:
 
     def path(self, template: str) -> Path:
         """Return the path of a template, which begins with one of these folders, on this machine."""
-        home, given = self.home, self.environment
-        config = Path(given.get("XDG_CONFIG_HOME") or home / ".config")
-        support = {  # where desktop programs keep their settings
-            "Darwin": home / "Library" / "Application Support",
-            "Windows": Path(given.get("APPDATA") or home / "AppData" / "Roaming"),
-        }.get(self.system, config)
-        native = support if self.system == "Windows" else config
-        claude = given.get("CLAUDE_CONFIG_DIR")
-        folders = {
-            "home": home,
-            "project": self.project,
-            "support": support,
-            "devin": native / "devin",
-            "zed": support / "Zed" if self.system == "Windows" else config / "zed",
-            "claude": claude or home / ".claude",
-            "claude_json": Path(claude or home) / ".claude.json",
-            "codex": given.get("CODEX_HOME") or home / ".codex",
-            "copilot": given.get("COPILOT_HOME") or home / ".copilot",
-            "gemini": Path(given.get("GEMINI_CLI_HOME") or home) / ".gemini",
-            "opencode": given.get("OPENCODE_CONFIG_DIR") or config / "opencode",
-        }
+        folders = {"home": str(self.home), "project": str(self.project)}
+        for name, row in {**_FOLDERS["everywhere"], **_FOLDERS.get(self.system, {})}.items():
+            variable, usual, below = (part.strip() for part in row.split("|"))
+            folders[name] = (self.environment.get(variable) or usual.format_map(folders)) + below
         return Path(template.format_map(folders))
 
 

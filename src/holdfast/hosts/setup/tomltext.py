@@ -3,19 +3,15 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.hosts.setup.jsontext import MISSING, inside
 from holdfast.model.errors import InvalidFile
 
-if TYPE_CHECKING:
-    from tomlkit.items import Item
-
 BOM = "\ufeff"
 _EMPTY_LINE = re.compile(r"^[^\S\n]*\n\Z", re.MULTILINE)  # at the end
-_VALUES = re.compile(
-    r"\A.*^[^\S\n]*[^#\s][^\n]*\n?", re.MULTILINE | re.DOTALL
-)  # a table without the comments that belong to the next one
+# A table without the comments that belong to the next one.
+_VALUES = re.compile(r"\A.*^[^\S\n]*[^#\s][^\n]*\n?", re.MULTILINE | re.DOTALL)
 
 
 def value_of(text: str) -> dict[str, Any]:
@@ -114,7 +110,7 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _item(value: Any) -> "Item":
+def _item(value: Any) -> Any:
     """Return a value for a line of its own: a mapping becomes an inline table."""
     import tomlkit
 
@@ -122,5 +118,4 @@ def _item(value: Any) -> "Item":
         table = tomlkit.inline_table()
         table.update({key: _item(part) for key, part in value.items()})
         return table
-    item: Item = tomlkit.item(value)
-    return item
+    return tomlkit.item(value)

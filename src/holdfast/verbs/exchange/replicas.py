@@ -8,6 +8,7 @@ from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
 from holdfast.engine.views import labels
 from holdfast.model.errors import Conflict
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.scope import project_of_remote
 from holdfast.verbs.memory import Memory, check_choice, find
@@ -15,11 +16,7 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.upkeep.erasing import note_remains
 
 # Name and description of each; all are off until turned on.
-REPLICAS = {
-    "notes": "git notes of this repository: team memories, synced with its remote",
-    "repository": "markdown files in this repository (.holdfast/memories/): team memories, reviewed in pull requests",
-    "folder": "markdown files next to the store: all your memories, to read and edit",
-}
+REPLICAS = dict(tables(__file__)["replicas"])
 
 
 def is_on(memory: Memory, name: str) -> bool:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from heapq import merge
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, ids_in, tokens_in
 from holdfast.model.kinds import NOTES
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
@@ -27,6 +28,8 @@ What = Literal[
 WHATS: tuple[str, ...] = get_args(What)
 PAGE, MOST, MOST_LOOKED_AT = 200, 200, 2_000
 LONGEST, LONGEST_DETAIL = 200, 600
+_ACTIVITY = cast("dict[str, What]", dict(tables(__file__)["activity"]))  # by the event of a hook
+_ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
 _LATEST = "~"  # sorts after every id of the trail
 
 
@@ -181,15 +184,6 @@ def _of_activity(event: HookEvent, project_of: Callable[[str, str], str]) -> Ite
         client=event.client,
         failed=event.failed,
     )
-
-
-_ACTIVITY: dict[str, What] = {
-    "UserPromptSubmit": "prompt",
-    "Stop": "answer",
-    "PostToolUse": "tool",
-    "PostToolUseFailure": "tool",
-}
-_ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
 
 
 def _of_event(event: Event, known: Mapping[str, Record], project_of: Callable[[str], str]) -> Item:
