@@ -22,6 +22,7 @@ from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
 from tests.replicas.seats import git
+from tests.rows import rows
 
 DATA = Path(__file__).parent / "data" / "importers"
 SECRET = "tr0ub4dor-Zq9xk31"
@@ -30,19 +31,7 @@ WRITTEN = 1_780_000_000  # when the files of the fixtures were written
 PLACED = ("instructions", "json", "lines", "text", "markdown")  # the ids of what they hold depend on their folder
 ARRIVED = DATA.parent / "arrived"
 # Every fixture: the system it is read as, and its file or folder.
-FIXTURES = {
-    "gitmem": ("gitmem", "gitmem"),
-    "memory-mcp": ("memory-mcp", "memory-mcp.db"),
-    "bettermemory": ("bettermemory", "bettermemory"),
-    "claude-mem": ("claude-mem", "claude-mem.db"),
-    "git-notes": ("git-notes", "repo"),
-    "auto-memory": ("claude-code", "claude-code/-home-ada-shop/memory"),
-    "instructions": ("claude-code", "project"),
-    "json": ("file", "files/memories.json"),
-    "lines": ("file", "files/lines.jsonl"),
-    "text": ("file", "files/notes.txt"),
-    "markdown": ("file", "files/notes.md"),
-}
+FIXTURES: dict[str, list[str]] = rows("fixtures_of_importers")
 
 
 def copied(folder: Path) -> Path:

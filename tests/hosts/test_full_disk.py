@@ -55,9 +55,7 @@ MOUNTING = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
 CAN_MOUNT = shutil.which("unshare") is not None and subprocess.run(MOUNTING, check=False).returncode == 0
 
 
-@pytest.fixture
-def store(own_home: Path) -> Path:
-    return own_home / ".holdfast-store"
+store = pytest.fixture(lambda own_home: own_home / ".holdfast-store")
 
 
 @pytest.fixture
