@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import chdir, suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -81,10 +81,7 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
         refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
 
 
-def test_no_value_of_a_wrong_type_raises_a_raw_error(
-    memory: holdfast.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # a text is a path, too
+def test_no_value_of_a_wrong_type_raises_a_raw_error(memory: holdfast.Memory, tmp_path: Path) -> None:
     wrong = ("x", "\0", 5, 1.5, True, b"x", [1], {"a": object()}, {1: 2}, [("a", "b")], object(), timedelta(10**6))
     needed = {"text": "Retries end.", "question": "retries", "reason": "gone", "relation": "refines"}
     names = [name for name, _ in inspect.getmembers(memory, inspect.ismethod) if name[0] != "_"]
@@ -92,7 +89,7 @@ def test_no_value_of_a_wrong_type_raises_a_raw_error(
         id_, taken = memory.remember("Retries are capped.", force=True).id, inspect.signature(method).parameters
         least = {name: needed.get(name, id_) for name, one in taken.items() if one.default is one.empty}
         for name, value in product(taken, wrong):
-            with suppress(holdfast.HoldfastError):
+            with suppress(holdfast.HoldfastError), chdir(tmp_path):  # a text is a path, too
                 method(**{**least, name: value})
 
 
