@@ -1,12 +1,10 @@
 """Which clients the promises are tried on, a day of work in each of them, and the table at the end."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.e2e.clients import CLIENTS, SCRIPTED, Client
 from tests.e2e.day import Day, work_a_day
-from tests.e2e.seat import Seat, take_seat
+from tests.e2e.seat import take_seat
 
 OUTCOMES = {"passed": "kept", "failed": "BROKEN", "error": "BROKEN", "xfailed": "cannot"}
 
@@ -37,9 +35,7 @@ def day(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Day:
     return work_a_day(client, tmp_path_factory.mktemp(client.name))
 
 
-@pytest.fixture
-def seat(client: Client, tmp_path: Path) -> Seat:
-    return take_seat(tmp_path, client.files)
+seat = pytest.fixture(lambda client, tmp_path: take_seat(tmp_path, client.files))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

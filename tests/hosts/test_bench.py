@@ -43,9 +43,7 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Patch:
     return lambda module, **few: [monkeypatch.setattr(module, name, value) for name, value in few.items()]
 
 
-@pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
-    return lambda: capsys.readouterr().out
+printed = pytest.fixture(lambda capsys: lambda: capsys.readouterr().out)
 
 
 def test_retrieval_is_scored_beside_the_baseline(labelled: Path, tmp_path: Path, printed: Printed) -> None:

@@ -90,9 +90,7 @@ def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wan
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
 
 
-@pytest.fixture(scope="module")
-def shipped() -> list[str]:
-    return gzip.decompress(STORE.read_bytes()).decode().splitlines()
+shipped = pytest.fixture(scope="module")(lambda: gzip.decompress(STORE.read_bytes()).decode().splitlines())
 
 
 def test_what_is_shipped_was_made_from_the_story_as_it_is(shipped: list[str]) -> None:

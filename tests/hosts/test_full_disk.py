@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import click
 import pytest
@@ -55,9 +56,7 @@ MOUNTING = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
 CAN_MOUNT = shutil.which("unshare") is not None and subprocess.run(MOUNTING, check=False).returncode == 0
 
 
-@pytest.fixture
-def store(own_home: Path) -> Path:
-    return own_home / ".holdfast-store"
+store = pytest.fixture(lambda own_home: own_home / ".holdfast-store")
 
 
 @pytest.fixture
@@ -166,14 +165,11 @@ def test_writing_works_again_as_soon_as_there_is_room(unwritable: Path) -> None:
     store.close()
 
 
-def test_a_store_of_an_older_version_is_read_on_a_full_disk(
-    unwritable: Path, tmp_path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_an_older_version_is_read_on_a_full_disk(unwritable: Path, tmp_path: Path, time: Time) -> None:
     """It is brought up to date in memory; the file stays as it was."""
     before = unwritable.read_bytes()
     steps = (*schema_steps(), "create table later (number integer);\n")
-    monkeypatch.setattr("holdfast.engine.store.schema_steps", lambda: steps)
-    with no_growth(), make_memory(tmp_path, time) as memory:
+    with no_growth(), patch("holdfast.engine.store.schema_steps", lambda: steps), make_memory(tmp_path, time) as memory:
         found = list_records(memory, Query(text="")).records
         later = memory.store.db.query("select count(*) from later")[0][0]
         refused(StoreFull, keep, memory, "One thing more.", says="Free some space")

@@ -29,9 +29,7 @@ CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
 
 
-@pytest.fixture
-def session(home: Path, project: Path, run: Run) -> Session:
-    return session_in(home, project, run)
+session = pytest.fixture(session_in)
 
 
 @pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers",))])

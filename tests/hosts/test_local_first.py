@@ -24,9 +24,7 @@ def settings(folder: Path, database: str, **more: str) -> Settings:
     return load_settings(folder=folder, environment=environment_of(folder) | variables)
 
 
-@pytest.fixture
-def team(tmp_path: Path) -> str:
-    return engines.schema(str(tmp_path))
+team = pytest.fixture(lambda tmp_path: engines.schema(str(tmp_path)))
 
 
 def found(tmp_path: Path, database: str, text: str, **more: str) -> tuple[list[str], tuple[str, ...]]:

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -124,26 +125,21 @@ def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop) ->
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
-    late: bool, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(late: bool, shop: Shop) -> None:
     session = f"long {late}"
     shop.hook("SessionStart", session, source="startup")
     shop.hook("UserPromptSubmit", session, prompt="Rename the oven to stove, but leave the invoices alone.")
-    monkeypatch.setattr(answers, "start", never if late else at_once)
-    shop.hook("PreCompact", session, trigger="auto")
-    start = shop.hook("SessionStart", session, source="compact")
-    monkeypatch.setattr(answers, "start", at_once)
+    with patch.object(answers, "start", never if late else at_once):
+        shop.hook("PreCompact", session, trigger="auto")
+        start = shop.hook("SessionStart", session, source="compact")
     prompt = shop.hook("UserPromptSubmit", session, prompt="Go on.")
     assert ["Rename the oven" in text for text in (start, prompt)] == [not late, late]
 
 
-def test_a_first_session_is_told_in_two_lines_what_this_is(
-    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_session_is_told_in_two_lines_what_this_is(shop: Shop, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    monkeypatch.setattr(shop, "checkout", tmp_path)
-    text = shop.hook("SessionStart", "first", source="startup")
+    with patch.object(shop, "checkout", tmp_path):
+        text = shop.hook("SessionStart", "first", source="startup")
     assert len(text.splitlines()) == 4
     assert missing(text, "nothing is known about this one yet", "holdfast ingest bootstrap") == []
 

@@ -84,10 +84,7 @@ def test_wrong_folders_settings_and_types_are_refused(memory: holdfast.Memory, t
         refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
 
 
-def test_no_value_of_a_wrong_type_raises_a_raw_error(
-    memory: holdfast.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # a text is a path, too
+def test_no_value_of_a_wrong_type_raises_a_raw_error(memory: holdfast.Memory, tmp_path: Path) -> None:
     wrong = ("x", "\0", 5, 1.5, True, b"x", [1], {"a": object()}, {1: 2}, [("a", "b")], object(), timedelta(10**6))
     needed = {"text": "Retries end.", "question": "retries", "reason": "gone", "relation": "refines"}
     names = [name for name, _ in inspect.getmembers(memory, inspect.ismethod) if name[0] != "_"]
@@ -95,7 +92,7 @@ def test_no_value_of_a_wrong_type_raises_a_raw_error(
         id_, taken = memory.remember("Retries are capped.", force=True).id, inspect.signature(method).parameters
         least = {name: needed.get(name, id_) for name, one in taken.items() if one.default is one.empty}
         for name, value in product(taken, wrong):
-            with suppress(holdfast.HoldfastError):
+            with suppress(holdfast.HoldfastError), chdir(tmp_path):  # a text is a path, too
                 method(**{**least, name: value})
 
 

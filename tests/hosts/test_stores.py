@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -73,9 +74,7 @@ def test_a_separate_store_is_made_outside_of_the_folder(usual: Path, clone: Path
     assert list(clone.iterdir()) == [clone / ".git"]
 
 
-def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(
-    usual: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(usual: Path, clone: Path) -> None:
     store = make_store(clone)
     file = store / "holdfast.db"
     file.write_bytes(b"")
@@ -90,9 +89,9 @@ def test_a_store_of_another_user_or_one_that_others_may_write_is_refused(
     refused(InvalidConfig, used, clone, says="other users may write")
     file.unlink()
     other = os.geteuid() + 1
-    monkeypatch.setattr(os, "geteuid", lambda: other)
-    refused(InvalidConfig, used, clone, says="belongs to another user")
-    refused(Conflict, make_store, clone / "..", store, says="belongs to another user")
+    with patch.object(os, "geteuid", lambda: other):
+        refused(InvalidConfig, used, clone, says="belongs to another user")
+        refused(Conflict, make_store, clone / "..", store, says="belongs to another user")
     assert usual.exists()
 
 

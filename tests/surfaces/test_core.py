@@ -39,12 +39,8 @@ def test_the_surface_is_small_and_each_part_of_it_described() -> None:
     assert [tool["name"] for tool in listed if tool["annotations"].get("destructiveHint")] == ["forget"]
     reading = ["recall", "read", "brief", "explore", "help"]
     assert [tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]] == reading
-    assert list(surface.resources) == [
-        "holdfast://hot",
-        "holdfast://project",
-        "holdfast://record/{id}",
-        "holdfast://session/{id}",
-    ]
+    resources = [f"holdfast://{path}" for path in ("hot", "project", "record/{id}", "session/{id}")]
+    assert list(surface.resources) == resources
     assert list(surface.prompts) == ["start_work", "close_work", "review_candidates"]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -83,11 +84,8 @@ def test_a_rehearsal_writes_nothing_and_a_second_import_changes_nothing(
 
 
 @pytest.mark.parametrize("name", sampled(FIXTURES, 3))
-def test_an_import_that_was_interrupted_goes_on(
-    memory: Memory, tmp_path: Path, time: Time, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "BATCH", 2)
-
+@patch.object(module, "BATCH", 2)
+def test_an_import_that_was_interrupted_goes_on(memory: Memory, tmp_path: Path, time: Time, name: str) -> None:
     def cut_off() -> Iterator[Item]:
         for place, item in enumerate(items(name, tmp_path)):
             if place == 5:

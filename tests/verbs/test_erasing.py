@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -93,10 +94,8 @@ def test_preparing_waits_for_an_erasure_that_is_under_way(memory: Memory) -> Non
     assert "Orders live in PostgreSQL" in file.read_text()
 
 
-def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_later(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(erasing, "PATIENCE", 0.1)
+@patch.object(erasing, "PATIENCE", 0.1)
+def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_later(memory: Memory) -> None:
     record = keep(memory, TEXT, kind="decision")
     with busy_worker(memory):
         left = erase(memory, record.id)

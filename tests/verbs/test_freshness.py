@@ -33,9 +33,7 @@ APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other
 Git = Callable[..., str]
 
 
-@pytest.fixture
-def code(tmp_path: Path) -> Path:
-    return new_folder(tmp_path / "code")
+code = pytest.fixture(lambda tmp_path: new_folder(tmp_path / "code"))
 
 
 @pytest.fixture

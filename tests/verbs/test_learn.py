@@ -44,9 +44,7 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "repo")
+repository = pytest.fixture(lambda tmp_path: Repository(tmp_path / "repo"))
 
 
 def of(script: Script) -> Repository:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.model.errors import HoldfastError
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor
 from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import SecretFound, Waivers
@@ -134,33 +134,15 @@ def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memo
     assert (body.startswith("The deploy printed "), body.endswith(" and went on."), "[redacted " in body) == (True,) * 3
 
 
-def leaky(memory: Memory) -> list[Event]:
-    """Fill a store as one might have been filled before there was a rule for it: past the door."""
-    clock = memory.clock
-    long = f"{'Deploys ' * 9}with {TOKEN} go out"
-    events = [
-        recorded(clock, f"Use {TOKEN}.", title=long[:80], tags=[TOKEN]),
-        recorded(clock, f"password: {OTHER}", extra={TOKEN: 1, "db": {"password": OTHER}}),
-        recorded(clock, f"Log in with {OTHER}, it works."),
-        recorded(clock, "Retired.", pending=True, triggers=[TOKEN]),
-        recorded(clock, "Plain, and nothing else."),
-    ]
-    begun, applied = {"title": TOKEN, "project": "example.org/acme/shop"}, {"outcome": "applied", "note": TOKEN}
-    session = Event(id=clock.tick(), about="s9", verb="started", at=clock.now(), data=begun)
-    used = Event(id=clock.tick(), about=events[0].id, verb="used", at=clock.now(), data=applied)
-    gone = Event(id=clock.tick(), about=events[4].id, verb="retired", at=clock.now(), data={"reason": TOKEN})
-    memory.store.commit([*events, session, used, gone])
-    return events
-
-
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
 def test_what_lies_in_a_store_is_found_wherever_never_shown_and_masked_to_the_last_byte(
     memory: Memory, tmp_path: Path, time: Time
 ) -> None:
-    events = leaky(memory)
-    long = "word " * 300
+    long, title = "word " * 300, f"{'Deploys ' * 9}with {TOKEN} go out"[:80]
     halves = [f"user: {long}{TOKEN[:20]}", f"{TOKEN[20:]} {long}"]  # it is cut in two
-    taken("what_lies_beside_a_journal", memory, TOKEN=TOKEN, OTHER=OTHER, AT=AT, HALVES=halves)
+    # A store as one might have been filled before there was a rule for it: past the door.
+    known = {"TOKEN": TOKEN, "OTHER": OTHER, "AT": AT, "TITLE": title, "HALVES": halves}
+    events = taken("a_leaky_store", memory, **known).known["events"]
     found = scan(memory)
     assert {leak["where"] for leak in found} == {
         "memory", "session", "journal: used", "trail", "outputs", "failures", "settings", "transcripts", "file",

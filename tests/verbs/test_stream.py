@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-import pytest
+from unittest.mock import patch
 
 from holdfast.engine.raw import trail
 from holdfast.model.query import Query
@@ -71,9 +70,7 @@ def ran(script: Script, number: str) -> None:
 globals().update(scripts_in(__file__, told, busy, ran, pages, tally, trail=add))
 
 
-def test_two_who_drain_the_same_spool_do_not_stumble(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_who_drain_the_same_spool_do_not_stumble(memory: Memory, tmp_path: Path) -> None:
     file = new_file(tmp_path / "spool" / "1.json", "{}")
     opened = os.open
 
@@ -82,6 +79,6 @@ def test_two_who_drain_the_same_spool_do_not_stumble(
             file.unlink()  # another process was faster
         return opened(path, *how, **more)
 
-    monkeypatch.setattr(os, "open", gone)
-    assert drain(memory, tmp_path / "spool") == 0
+    with patch.object(os, "open", gone):
+        assert drain(memory, tmp_path / "spool") == 0
     assert not list((tmp_path / "spool").iterdir())

@@ -87,7 +87,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     if query.as_of:
         found = _recall_as_of(memory, asked)
     else:
-        listed = Recalled(notes=(NO_WORDS,)) if asked.question.is_empty else _listed(memory, asked)
+        is_empty = asked.question.is_empty and not query.weak
+        listed = Recalled(notes=(NO_WORDS,)) if is_empty else _listed(memory, asked)
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         judged = freshness(memory, [hit.record for hit in found.hits])
         found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
