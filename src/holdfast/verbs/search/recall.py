@@ -92,7 +92,7 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         judged = freshness(memory, [hit.record for hit in found.hits])
         found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
-        found = _few(query, _with_left_off(memory, asked, found))
+        found = _few(asked, _with_left_off(memory, asked, found))
     notes = list(found.notes)
     if not found.hits and not query.everywhere and query.project is None:
         notes += notes_on_nothing(memory)
@@ -136,9 +136,16 @@ def _with_left_off(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     return replace(found, hits=(first, *others[: max(0, query.limit - 1)]), gated=found.gated + len(weak))
 
 
-def _few(query: Query, found: Recalled) -> Recalled:
-    """Return only the first few results if none surely fits, unless the caller chose how many or which."""
-    chosen = query.limit != Query(text="").limit or query.mode == "exploratory" or query.weak or query.least is not None
+def _few(asked: _Asked, found: Recalled) -> Recalled:
+    """Return only the first few results if none surely fits, unless words alone cannot tell, or the caller chose how many or which."""
+    query = asked.query
+    chosen = (
+        asked.search == "words"
+        or query.limit != Query(text="").limit
+        or query.mode == "exploratory"
+        or query.weak
+        or query.least is not None
+    )
     if chosen or query.kinds or any(hit.confidence != "weak" for hit in found.hits):
         return found
     return replace(found, hits=found.hits[:MOST_UNSURE], gated=found.gated + len(found.hits[MOST_UNSURE:]))
