@@ -138,15 +138,9 @@ def _with_left_off(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
 
 def _few(asked: _Asked, found: Recalled) -> Recalled:
     """Return only the first few results if none surely fits, unless words alone cannot tell, or the caller chose how many or which."""
-    query = asked.query
-    chosen = (
-        asked.search == "words"
-        or query.limit != Query(text="").limit
-        or query.mode == "exploratory"
-        or query.weak
-        or query.least is not None
-    )
-    if chosen or query.kinds or any(hit.confidence != "weak" for hit in found.hits):
+    query, usual = asked.query, Query(text="")
+    chosen = any(getattr(query, name) != getattr(usual, name) for name in ("limit", "mode", "weak", "least", "kinds"))
+    if asked.search == "words" or chosen or any(hit.confidence != "weak" for hit in found.hits):
         return found
     return replace(found, hits=found.hits[:MOST_UNSURE], gated=found.gated + len(found.hits[MOST_UNSURE:]))
 
