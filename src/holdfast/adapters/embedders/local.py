@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdfast.adapters.embedders.wordpiece import Tokenizer
 from holdfast.model.errors import EmbedderError
 from holdfast.model.ports import CLASSES, Encoded, Task, Vectors
+
+if TYPE_CHECKING:
+    from holdfast.adapters.embedders.wordpiece import Tokenizer
 
 MODEL = "holdfast-encoder"
 FOLDER = Path(__file__).parent / MODEL
@@ -54,7 +56,7 @@ class LocalEmbedder:
         return self._tokenizer.knows(word)
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
+    def _tokenizer(self) -> "Tokenizer":
         with _loading("encoder", ', or set embedder = "none" to search by words only.'):
             return _tokenizer(FOLDER)
 
@@ -92,7 +94,7 @@ class LocalClassifier:
         return dict(zip(CLASSES[task], (shares / shares.sum()).tolist(), strict=True))
 
     @cached_property
-    def _loaded(self) -> tuple[Tokenizer, Any]:
+    def _loaded(self) -> "tuple[Tokenizer, Any]":
         with _loading("classifier", ". Until then only explicit markers are kept, and memories are not compared."):
             return _tokenizer(self._folder), _session_of(self._folder / "classifier.onnx")
 
@@ -107,8 +109,10 @@ def _loading(model: str, otherwise: str) -> Iterator[None]:
 
 
 @cache
-def _tokenizer(folder: Path) -> Tokenizer:
+def _tokenizer(folder: Path) -> "Tokenizer":
     """Return what cuts texts into the word pieces of both models, loaded once."""
+    from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only for semantic search
+
     return Tokenizer(folder / "vocab.txt", LONGEST)
 
 

@@ -251,7 +251,9 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
     return Days(dates, kept, recalls, tokens, outcomes, observed, tuple(timings(memory)))
 
 
-def saved_by_day(memory: Memory, *, days: int, everywhere: bool, zone: tzinfo | None) -> dict[str, int]:
+def saved_by_day(
+    memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC
+) -> dict[str, int]:
     """Return how many records were saved on each of the last days, oldest first, observations included."""
     dates = _dates(memory, days, zone)
     kept = _kept(memory, start_of_day(dates[0], zone), zone, everywhere=everywhere)
