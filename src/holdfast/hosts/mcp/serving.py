@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,10 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
             memory = stack.enter_context(open_memory(settings()))
             if memory.embedder is not None:
                 from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+                from holdfast.verbs.truth.contradictions import PATIENCE, compare  # noqa: PLC0415
 
-                stack.enter_context(keeping_up(memory))
+                # Not every client has hooks, whose worker compares what is new.
+                stack.enter_context(keeping_up(memory, then=partial(compare, memory, seconds=PATIENCE)))
             return memory
 
         call = Call(Opened(open_for_good, client), client)
