@@ -51,11 +51,8 @@ def test_what_is_about_the_same_thing_answers_only_as_it_reads() -> None:
 
 
 def test_who_has_a_rare_name_is_at_least_fair_and_who_has_another_code_at_most_weak() -> None:
-    assert [chance > 0.6 for chance in chances(replace(of([0.3, 0.28, 0.1], full=2), is_name=True))] == [
-        True,
-        True,
-        False,
-    ]
+    found = chances(replace(of([0.3, 0.28, 0.1], full=2), is_name=True))
+    assert [chance >= 0.6 for chance in found] == [True, True, False]
     assert max(chances(replace(of([0.3] * 4, full=4), is_name=True))) < 0.6  # not rare
     assert likely(0.9, 0.2, full=1)[0] > 0.6 > chances(replace(of([0.9, 0.2], full=1), lacking=[0]))[0]
 

@@ -39,8 +39,8 @@ ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other s
 # The fit of a scar that needs an answer, and of a severe scar or a quarantined record that is shown if it only may apply.
 APPLIES, MAY_APPLY = 0.35, 0.2
 SEVERE: Sequence[str] = ("critical", "high")
-# The least chance of those that have a name, if so few have it, and the most of one that has another code than the one named.
-RARE, NAMED, UNSURE = 3, 0.61, 0.3
+# How few have a name, so that they are at least fair, and the most of one that has another code than the one named.
+RARE, UNSURE = 3, 0.3
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -55,9 +55,8 @@ class Evidence:
     odds: Sequence[float] = ()  # the log odds that the leading ones answer the question, by reading both
     is_long: bool = False  # the first is long, or code
     is_name: bool = False  # the question is nothing but a name or a word
-    lacking: Collection[
-        int
-    ] = ()  # places of those that have not what the question names exactly, but others of that sort
+    # Places of those that have not what the question names exactly, but others of that sort.
+    lacking: Collection[int] = ()
 
 
 def chances(evidence: Evidence) -> list[float]:
@@ -68,7 +67,7 @@ def chances(evidence: Evidence) -> list[float]:
         near = [chance / (1 + math.exp(-READ[0] - READ[1] * each)) for chance, each in zip(near, odds, strict=True)]
     holders = [place for place, coverage in enumerate(evidence.coverages) if coverage > WHOLE]
     for place in holders if evidence.is_name and len(holders) <= RARE else ():
-        near[place] = max(near[place], NAMED)
+        near[place] = max(near[place], LABELS[evidence.basis][0])
     return [min(chance, UNSURE) if place in evidence.lacking else chance for place, chance in enumerate(near)]
 
 
