@@ -89,11 +89,11 @@ def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None
 
 
 def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str]) -> None:
-    call(served, keys["anna"], "remember", text="The kiosk firmware needs a cold reboot after flashing.")
+    call(served, keys["anna"], "remember", text="The ticket printer needs a cold reboot every night.")
     alone = {"holdfast_visibility": "private"}
     call(served, keys["anna"], "remember", alone, text="My kiosk firmware password manager is called Larch.")
     here = {"root": {"holdfast_project": SHOP}}
-    query = "kiosk firmware reboot Larch"
+    query = "ticket printer reboot Larch"
     said = {user: call(served, keys[user], "recall", here.get(user), query=query) for user in KEYS}
     shared = {user: ("cold reboot" in text, "Larch" in text) for user, text in said.items()}
     team = (True, False)

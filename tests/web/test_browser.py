@@ -248,6 +248,7 @@ def test_a_stale_memory_is_finished_in_the_inbox(seen: Seen) -> None:
     item.locator("textarea[name=body]").fill("A basket takes 20 articles.")
     item.locator("textarea[name=anchors]").fill("app.py::LIMIT=20")
     item.get_by_role("button", name="Save").click()
+    expect(page.locator("textarea[name=anchors]")).to_have_count(0)  # it is saved
     page.goto(seen.viewer.base + "/review?show=stale")
     expect(page.locator("#inbox")).to_contain_text("Nothing needs your decision here.")
 
