@@ -89,11 +89,11 @@ def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None
 
 
 def test_a_team_shares_a_project_and_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str]) -> None:
-    call(served, keys["anna"], "remember", text="The ticket printer needs a cold reboot every night.")
+    call(served, keys["anna"], "remember", text="The kiosk firmware needs a cold reboot after flashing.")
     alone = {"holdfast_visibility": "private"}
     call(served, keys["anna"], "remember", alone, text="My kiosk firmware password manager is called Larch.")
     here = {"root": {"holdfast_project": SHOP}}
-    query = "ticket printer reboot Larch"
+    query = "kiosk firmware reboot Larch"
     said = {user: call(served, keys[user], "recall", here.get(user), query=query) for user in KEYS}
     shared = {user: ("cold reboot" in text, "Larch" in text) for user, text in said.items()}
     team = (True, False)
@@ -226,7 +226,7 @@ def test_many_sessions_at_once_find_what_they_kept(served: Served, own_home: Pat
 def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Served, keys: dict[str, str]) -> None:
     base = served.url.removesuffix("/mcp")
     text = "The kiosk firmware needs a cold reboot after flashing."
-    assert "Saved" in call(served, keys["ben"], "remember", text=text)
+    assert "Saved" in call(served, keys["ben"], "remember", text=text, force=True)
     with chromium() as browser:
         context = browser.new_context()
         expect.set_options(timeout=180_000)
