@@ -173,7 +173,8 @@ class Store(journal.Journal):
 
     def _apply(self, batch: Batch) -> None:
         for view in ALL_VIEWS:
-            view.apply(self.db, batch)
+            if view.concerns(batch):
+                view.apply(self.db, batch)
         heated = [event.about for event in batch.counted if event.verb == "heated"]
         changes.note(self.folder, [*batch.entries, *(by_ids(self, heated) if heated else {}).values()])
 

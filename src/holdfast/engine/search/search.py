@@ -227,10 +227,15 @@ class _Search:
         return _scaled(known, self.question.floor, self.question.ceiling)
 
     def lend(self) -> None:
-        """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
+        """Add a share of the best turns' scores to their neighbours in a conversation, and to the whole conversation."""
+        # What an agent saves in one session need not be about one thing.
         candidates = self.candidates
-        best = heapq.nlargest(LENDERS, candidates.values(), key=attrgetter("base"))
-        lenders = [(one, self.places[one.number]) for one in best if self.places[one.number].session]
+        best = [
+            (one, self.places[one.number])
+            for one in heapq.nlargest(LENDERS, candidates.values(), key=attrgetter("base"))
+        ]
+        talks = records.conversations(self.store.db, (place.session for _, place in best if place.author))
+        lenders = [(one, place) for one, place in best if place.session in talks]
         if not lenders:
             return
         session_of = {number: place.session for number, place in self.places.items()}

@@ -41,6 +41,11 @@ class View:
     name: str
     version: int
     apply: Callable[[Database, Batch], None]
+    is_counted: bool = False  # filled from counted events, not from records
+
+    def concerns(self, batch: Batch) -> bool:
+        """True if a batch may change the tables; erased records concern every view."""
+        return bool(batch.counted or batch.erased) if self.is_counted else bool(batch.entries)
 
     @property
     def schema(self) -> Mapping[Dialect, str]:
@@ -53,6 +58,6 @@ class View:
         return tuple(re.findall(r"create (?:virtual )?table (\w+)", self.schema["sqlite"]))
 
 
-def view_of(version: int) -> Callable[[Callable[[Database, Batch], None]], View]:
+def view_of(version: int, *, counted: bool = False) -> Callable[[Callable[[Database, Batch], None]], View]:
     """Declare the function that fills some tables: a decorator that makes it a view of the same name."""
-    return lambda apply: View(apply.__name__, version, apply)
+    return lambda apply: View(apply.__name__, version, apply, counted)

@@ -38,8 +38,9 @@ where verb in (select value from json_each(:verbs)) and at >= :start and at < :s
 -- wrote
 select 1 from records where author = :author and author <> '' and number between :low and :high limit 1
 
--- is_conversation
-select count(*) from (select distinct author from records where session = :session and author <> '') as people
+-- conversations
+select session from records where session in (select value from json_each(:sessions)) and author <> ''
+group by session having count(distinct author) > 1
 
 -- starters
 select id from records where source = 'starter' and number <= :most

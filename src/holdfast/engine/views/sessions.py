@@ -12,7 +12,7 @@ from holdfast.model.ids import TAIL
 from holdfast.model.session import Session, apply_event
 
 
-@view_of(4)
+@view_of(4, counted=True)
 def sessions(db: Database, batch: Batch) -> None:
     """Update sessions from the events that start and close them."""
     for event in batch.verbs("started", "closed"):

@@ -43,7 +43,7 @@ class Impressions(NamedTuple):
     variant: str
 
 
-@view_of(6)
+@view_of(6, counted=True)
 def usage(db: Database, batch: Batch) -> None:
     """Count what was returned and its outcomes, and clear the wordings of erased records from `uses`."""
     db.many("update uses set variant = '' where id = :id", [{"id": entry.record.id} for entry in batch.erased])
@@ -160,7 +160,7 @@ class HotEntry(NamedTuple):
     why: str
 
 
-@view_of(1)
+@view_of(1, counted=True)
 def touches(db: Database, batch: Batch) -> None:
     """Count how often each thread was worked on, and when last."""
     made, taken_back = list[Params](), list[Params]()
@@ -178,7 +178,7 @@ def touched(store: Journal, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
     return {row[0]: (row[1], row[2]) for row in store.db.query(_SQL["touched"], {"ids": list(ids)})}
 
 
-@view_of(2)
+@view_of(2, counted=True)
 def trusts(db: Database, batch: Batch) -> None:
     """Store the changes of trust, and delete those of erased records."""
     db.many("delete from trusts where id = :id", [{"id": entry.record.id} for entry in batch.erased])
@@ -198,7 +198,7 @@ def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, dict[str, flo
     return changes
 
 
-@view_of(2)
+@view_of(2, counted=True)
 def heat(db: Database, batch: Batch) -> None:
     """Update the hot set; free-text reasons of erased records are cleared."""
     reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
