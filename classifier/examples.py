@@ -1,6 +1,7 @@
 """Read the labelled data: examples of each task, split into what is trained on and what is held out."""
 
 import json
+import lzma
 import random
 import re
 from collections import defaultdict
@@ -199,6 +200,12 @@ def collected(file: Path) -> list[Group]:
         memories = tuple(": ".join(turns[place]) for place in places)
         found.append(Group(memories=memories, questions=((question, frozenset(range(len(answers)))),)))
     return found
+
+
+def parallel(file: Path) -> list[dict[str, str]]:
+    """Return texts that stand in several languages, by language, of the file that `classifier.parallel` wrote."""
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def split(

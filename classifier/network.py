@@ -47,6 +47,7 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.head = nn.ModuleDict({task: nn.Linear(2 * HIDDEN, len(labels)) for task, labels in TASKS.items()})
         self.drop = nn.Dropout(0.1)
+        self.guess = nn.Sequential(nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.LayerNorm(HIDDEN))  # only while it learns
         state = self.state_dict()
         for name, values in encoder.items():
             if name not in ("words", "places"):
@@ -56,6 +57,10 @@ class Network(nn.Module):
 
     def forward(self, task: str, ids: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
         """Return the scores of a task's classes for a padded batch; the first column of `ids` is ignored."""
+        return self.scored(task, self.read(task, ids, segments, mask), mask)
+
+    def read(self, task: str, ids: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
+        """Return the vectors of all tokens, zero where there are none."""
         number = list(TASKS).index(task)
         words = self.words(ids)
         words = torch.cat([self.tasks[number].expand(len(ids), 1, -1), words[:, 1:]], dim=1)
@@ -64,15 +69,23 @@ class Network(nn.Module):
         hidden = self.words_norm(words.flatten(0, 1)[there])
         for layer in self.layers:
             hidden = layer(hidden, mask, there)
-        rows = _padded(hidden, mask, there)
+        return _padded(hidden, mask, there)
+
+    def scored(self, task: str, rows: Tensor, mask: Tensor) -> Tensor:
+        """Return the scores of a task's classes."""
         both = torch.cat([rows[:, 0], rows.sum(1) / mask.sum(1, keepdim=True)], dim=-1)
         scores: Tensor = self.head[task](self.drop(both).float())
         return scores
 
+    def guessed(self, vectors: Tensor) -> Tensor:
+        """Return how well each word piece fits in some places."""
+        guess: Tensor = self.guess(vectors)
+        return guess @ self.words.weight.to(guess.dtype).T
+
     def load(self, stored: Arrays) -> None:
         """Take the weights of a classifier that was written by `export`."""
         state = self.state_dict()
-        for name in state.keys() - {"words.weight"}:
+        for name in (name for name in state if name != "words.weight" and not name.startswith("guess.")):
             key = name.removeprefix("layers.")
             values = stored[key] * stored.get(f"{key.removesuffix('weight')}scale", np.float32(1))
             is_turned = values.ndim == 2 and (key[0].isdigit() or key.startswith("head."))
@@ -87,6 +100,6 @@ class Network(nn.Module):
                 found[name.removeprefix("layers.")] = values.T if values.ndim == 2 else values
             elif name.startswith("head."):
                 found[name] = values.T if values.ndim == 2 else values
-            elif name != "words.weight":
+            elif name != "words.weight" and not name.startswith("guess."):
                 found[name] = values
         return found
