@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SMOOTHING, AGREEMENT = 0.05, 1.5
 MODELS = 4
 TAUGHT = 0.13  # share of the epochs in which the average is taught
-BEGINNING = 3e-4  # rate of the steps on texts in several languages, which come first
+BEGINNING = 2e-4  # rate of the steps on texts in several languages, which come first
 Weights = dict[str, Tensor]
 
 
