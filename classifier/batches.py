@@ -34,9 +34,9 @@ ABROAD, ACROSS = 1.5, 2.5  # how often pairs are drawn that are not English, and
 MORE = 0.67  # share of the pairs and sentences of a step that are of the files named by `--more`
 COLLECTED = 0.4  # share of the questions that are about code, patches, reports and conversations
 NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
-# Share of the made up pairs that say the same almost alike, that differ in a number, and that are told as past, as an
-# idea, or as what holds now.
-ALIKE, NUMBERED, FRAMED = 0.2, 0.3, 0.25
+# Share of the made up pairs that say the same almost alike, that differ in a number, that are told as past, as an idea, or
+# as what holds now, and that are of two teams.
+ALIKE, NUMBERED, FRAMED, STRANGE = 0.2, 0.25, 0.25, 0.12
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 # Of the texts in several languages: share that is a translation, else of a neighbour; of what both are the project's own
 # texts; of words that are hidden; and by how many lines a neighbour is away.
@@ -104,7 +104,8 @@ class Data(IterableDataset[Batch]):
     def batches(self, plan: Sequence[str], seed: int, *, teaching: bool = False) -> Iterator[Batch]:
         """Yield a batch for each task of a plan, made by as many processes as the options say."""
         self.plan, self.seed, self.teaching = plan, seed, teaching
-        yield from DataLoader(self, batch_size=None, num_workers=self.options.workers)
+        workers = self.options.workers
+        yield from DataLoader(self, None, num_workers=workers, multiprocessing_context="fork" if workers else None)
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches of this process: with n of them, every n-th."""
@@ -212,7 +213,7 @@ class Data(IterableDataset[Batch]):
         return replace(batch, ids=torch.where(chosen & (ways > 0.9), others, ids), hidden=hidden)
 
     def _made_up(self) -> Example:
-        """Return two that say the same, alike or but for a number, one that is told as past, or two of a team that share most."""
+        """Return two that say the same, alike or but for a number, one that is told as past, two of two teams, or of one that share most."""
         conflict, same, other = (TASKS["pair"].index(name) for name in ("conflict", "same", "other"))
         if (drawn := random.random()) > 1 - FRAMED:
             return examples.framed(random.choices(self.train["pair"], cum_weights=self.drawn)[0], self.frames, random)
@@ -225,6 +226,9 @@ class Data(IterableDataset[Batch]):
             if changed not in (number, *NUMBER.findall(each.second)):
                 second = re.sub(rf"(?<![\w.]){number}(?![\w.]*\d)", changed, each.second)
                 return Example(first=each.first, second=second, label=conflict)
+        if drawn < ALIKE + NUMBERED + STRANGE:
+            first, second = (random.choice(random.choice(self.train["answers"]).memories)[:240] for _ in range(2))
+            return Example(first=first, second=second, label=other)
         return self._neighbours(other)
 
     def _unlabelled(self) -> Example:
