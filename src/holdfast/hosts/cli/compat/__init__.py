@@ -1,7 +1,9 @@
 """`holdfast compat`: the commands of other systems, with the names and options of their documents; here those of GitMem, claude-mem and git-notes."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,6 +96,20 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
     return ours, unused
 
 
+def enter_folder() -> None:
+    """Change to the folder that the event on stdin names, as clients pass it to hooks."""
+    from holdfast.hosts.hooks.hook import event_on_stdin
+
+    if not sys.stdin.isatty():
+        with suppress(LookupError, OSError, TypeError, ValueError):
+            os.chdir(event_on_stdin()["cwd"])
+
+
+def opening(words: tuple[str, ...]) -> None:
+    enter_folder()
+    run("brief", *words)
+
+
 def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: str = "", clients: Words = ()) -> None:
     from holdfast.compose.settings import name_project
     from holdfast.hosts.cli.setup import look_around
@@ -121,6 +137,7 @@ def claude_mem_hook_command(
     if what == "context":
         from holdfast.surfaces.claude_mem.tools import context
 
+        enter_folder()
         with opened() as memory:
             click.echo(context(memory, full=False))
         return
@@ -149,6 +166,7 @@ def _secrets_in(text: str) -> str:
     return f"A secret ({', '.join(names)})." if names else "Not a secret."
 
 
+opening_command = passing(opening)
 capture_command = passing(lambda words: run(*captured(words)))
 secrets_allowlist_command = passing(lambda words: click.echo(ALLOWLIST))  # noqa: ARG005  click passes words by name
 test_secret_command = passing(lambda words: click.echo(_secrets_in(" ".join(words))))
