@@ -411,8 +411,7 @@ def _rewrite(notes: RemoteReplica, target: str, agree: Agree) -> None:
     if target and (problem := notes.fetch(target).problem):
         raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
     if problem := notes.rewrite(target).problem:
-        hint = "The local notes are rewritten; sync and try again."
-        raise Invalid(f"{target} rejected the push: {problem}", hint=hint)
+        raise Invalid(f"{target} rejected the push: {problem}", hint="Local notes are rewritten; sync and try again.")
     after = "`git gc --prune=now` removes the old objects here; other clones are updated at their next sync."
     say(f"Rewritten. {after}", err=True)
 
