@@ -46,10 +46,7 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
 
 
 def mine_outputs(memory: Memory) -> Report:
-    """Count what this project's new output says, and offer what is clear or recurred often enough.
-
-    Returns the outputs read, findings, those counted and of these the new ones, and the records that are pending or approved by rule now.
-    """
+    """Count what this project's new output says, and offer what is clear or recurred often enough; return the counts and the records."""
     store, project, occurrences = memory.store, memory.here, list[int]()
     read, found, enough = 0, 0, min(memory.config.mined_occurrences or REVIEW_OCCURRENCES, REVIEW_OCCURRENCES)
     while output := outputs.next_unmined(store, project):

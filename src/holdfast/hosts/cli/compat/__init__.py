@@ -16,6 +16,7 @@ from holdfast.model.kinds import KINDS
 
 SYSTEMS = read(Path(__file__).with_name("commands.txt"))["Systems"]
 ALLOWLIST = "There is no list of exceptions: a text that looks like a secret is refused, or stored with the secret masked (holdfast remember --redact). Reword it if it is none."
+NO_WORKER = "No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface."
 WORDS: dict[str, Any] = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 # The ten namespaces of git-notes-memory, and the kind that takes the memories of each.
 NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.get("git-notes"))} | {
@@ -125,10 +126,6 @@ def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: st
     run(*wanted, client=clients, yes=yes, dry_run=dry_run)
 
 
-def claude_mem_start_command() -> None:
-    click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
-
-
 def claude_mem_hook_command(
     client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
 ) -> None:
@@ -166,6 +163,7 @@ def _secrets_in(text: str) -> str:
     return f"A secret ({', '.join(names)})." if names else "Not a secret."
 
 
+claude_mem_start_command = passing(lambda words: click.echo(NO_WORKER))  # noqa: ARG005  click passes words by name
 opening_command = passing(opening)
 capture_command = passing(lambda words: run(*captured(words)))
 secrets_allowlist_command = passing(lambda words: click.echo(ALLOWLIST))  # noqa: ARG005  click passes words by name
