@@ -101,8 +101,7 @@ def brief_command(
     if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
         return started, lambda: print(wrapped(started.text))
     limits = f"inject = {memory.config.inject}, brief_budget = {budget or memory.config.brief_budget}"
-    why = "nothing is stored for this project yet, or the settings leave it out"
-    return started, f"The brief is empty: {why} ({limits})."
+    return started, f"The brief is empty: nothing is stored for this project yet, or settings leave it out ({limits})."
 
 
 def judge_command(

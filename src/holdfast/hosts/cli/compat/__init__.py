@@ -13,6 +13,7 @@ from holdfast import __version__
 from holdfast.hosts.cli.command import Entry, Words, opened, read
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
+from holdfast.verbs.memory import check_choice
 
 SYSTEMS = read(Path(__file__).with_name("commands.txt"))["Systems"]
 ALLOWLIST = "There is no list of exceptions: a text that looks like a secret is refused, or stored with the secret masked (holdfast remember --redact). Reword it if it is none."
@@ -90,7 +91,9 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
             continue
         if name in with_values:
             value = value or (left.pop(0) if left else "")
-            value = NAMESPACES.get(value, value) if name == "--namespace" else value
+            if name == "--namespace":
+                check_choice(value, NAMESPACES, "a namespace")
+                value = NAMESPACES[value]
         chosen = rows.get(f"{name} {value}" if value else name, rows.get(f"{name} N", ""))
         unused += [] if chosen else [name]
         ours += [value if part == "N" else part for part in chosen.split() if part != "."]
@@ -129,20 +132,18 @@ def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: st
 def claude_mem_hook_command(
     client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
 ) -> None:
-    if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
-        return
+    events = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
     if what == "context":
         from holdfast.surfaces.claude_mem.tools import context
 
         enter_folder()
         with opened() as memory:
             click.echo(context(memory, full=False))
-        return
-    from holdfast.hosts.hooks.hook import main
+    elif what in events:  # `user-message` reported to the user, at the start of a session, that context was loaded
+        from holdfast.hosts.hooks.hook import main
 
-    events = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
-    main([events[what], "--client", client, "--preset", "claude-mem"])
-    sys.stdout.flush()
+        main([events[what], "--client", client, "--preset", "claude-mem"])
+        sys.stdout.flush()
 
 
 def captured(words: Sequence[str]) -> tuple[str, ...]:
