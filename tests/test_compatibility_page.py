@@ -24,7 +24,7 @@ ELSEWHERE = set(
     """contribute_feedback index_docs search_docs smart_search smart_outline smart_unfold get_tool_uses observation_record_event
     observation_search observation_context observation_generation_status require_write_confirmation default_max_results
     gitmem_dir was_duplicate use_token scope_mismatch tombstone_path last_verified_at capture_transcript
-    transcript_path""".split()
+    transcript_path prompt_number""".split()
 )
 
 

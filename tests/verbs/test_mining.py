@@ -42,7 +42,7 @@ def test_a_run_that_dies_midway_counts_nothing_twice_and_loses_nothing(
     said(memory, f"{RECURRING}\n\n{PLAIN}", ("s1", "s2"))
     real, calls = outputs.see, list[str]()
 
-    def dying(*given: object) -> bool:
+    def dying(*given: object) -> int:
         calls.append("see")
         if len(calls) == 3:
             raise KeyboardInterrupt

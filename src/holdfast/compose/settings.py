@@ -183,7 +183,7 @@ def _save(values: Mapping[str, Any], *, without: str = "") -> Path:
 def store_folder(config: Config, folder: Path) -> Path:
     """Return the folder of the store: as set, else the one the user made for this folder, else the platform's data folder."""
     if config.home:
-        return Path(config.home).expanduser()
+        return Path(config.home).expanduser().absolute()
     try:
         return Path(files.home_of(str(folder)))
     except PermissionError as problem:
@@ -195,7 +195,7 @@ def store_folder(config: Config, folder: Path) -> Path:
 
 def user_folder(config: Config) -> Path:
     """Return the folder of the store outside any project: as set, else the platform's data folder."""
-    return Path(config.home or files.data_folder()).expanduser()
+    return Path(config.home or files.data_folder()).expanduser().absolute()
 
 
 def make_store(folder: Path, at: Path | None = None) -> Path:

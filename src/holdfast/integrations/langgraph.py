@@ -134,8 +134,7 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     try:
         plain = parse_json(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError) as problem:
-        hint = "Store texts, numbers, lists and objects."
-        raise Invalid(f"The value is not JSON: {problem}.", hint=hint) from problem
+        raise Invalid(f"The value is not JSON: {problem}.", hint="Store texts, numbers, lists or objects.") from problem
     assert isinstance(plain, dict)
     return plain
 

@@ -125,10 +125,10 @@ def is_part(text: str) -> bool:
     return bool(_PART.fullmatch(text.strip().upper()))
 
 
-def check_part(text: str) -> str:
-    """Return an id, or a part of one, in its canonical spelling."""
+def check_part(text: str, lists: str = "list") -> str:
+    """Return an id, or a part of one, in its canonical spelling; `lists` is the command that shows ids."""
     if not is_part(text):
-        raise Invalid(f"{text[:40]!r} is not an id.", hint="An id looks like QD7Q2M4X; lists and results print it.")
+        raise Invalid(f"{text[:40]!r} is not an id.", hint=f"`holdfast {lists}` shows ids, such as QD7Q2M4X.")
     return text.strip().upper()
 
 

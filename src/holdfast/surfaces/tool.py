@@ -121,6 +121,7 @@ class Surface:
     resources: dict[str, Resource] = field(default_factory=dict)
     prompts: dict[str, Tool] = field(default_factory=dict)
     fences: bool = False  # True if it writes its own fences around stored text
+    numbers: bool = False  # True if its memories are called by number
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
     present_error: Callable[[HoldfastError], Any] = str
 
@@ -151,6 +152,10 @@ class Surface:
             result, failed = tool.run(call, **self.take(tool, arguments)), False
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
+            if self.numbers:
+                from holdfast.verbs.records.read import with_numbers  # noqa: PLC0415  only for errors
+
+                problem.message = with_numbers(lambda: call.memory, problem.message)
             result, failed = self.present_error(problem), True
         if not isinstance(result, str):  # values are defused before they become JSON, whose escapes hide some markers
             result = json.dumps(with_texts(result, defused), ensure_ascii=False, indent=2)
@@ -207,6 +212,7 @@ def read_contract(folder: Path) -> Surface:
         aliases={alias: tool.name for tool in tools.values() for alias in tool.aliases},
         tools=tools,
         resources={one["uri"]: Resource(**one, run=_not_loaded) for one in raw.get("resources", ())},
+        numbers=raw.get("numbers", False),
         take=partial(arguments_of, missing=raw.get("missing", MISSING)),
     )
 

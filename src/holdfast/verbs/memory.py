@@ -278,14 +278,15 @@ def is_at_hand(memory: Memory, record: Record) -> bool:
     return record.state == "active" and record.project in (memory.project, GLOBAL)
 
 
-def find(memory: Memory, reference: str) -> Entry:
-    """Return the record of an id, of its end or beginning, or of its id elsewhere; erased ones are not found."""
+def find(memory: Memory, reference: str, lists: str = "") -> Entry:
+    """Return the record of an id, of its end or beginning, or of its id elsewhere; erased ones are not found. `lists` is the command for a hint."""
     check_keepable(reference)
     own = untagged(reference)
     found = _own(memory, own) or queries.by_foreign_id(memory.store, reference.strip())
     if not found:
-        check_part(own)
-        raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
+        what, others = ("memory", "list") if own == reference.strip() else ("thread", "thread list")
+        check_part(own, lists or others)
+        raise NotFound(f"There is no {what} {reference}.", hint=f"`holdfast {lists or others}` shows what there is.")
     if len(found) > 1:
         raise Ambiguous(candidates(reference, {entry.record.id: entry.record.title for entry in found}))
     return found[0]

@@ -171,8 +171,7 @@ def _read(name: str, home: Path | None) -> Mapping[str, Any]:
     try:
         value = parse_json(read_regular(own, LARGEST) if own and own.exists() else shipped.read_bytes())
     except FileNotFoundError as problem:
-        hint = f"Modes are: {', '.join(mode_names(home))}."
-        raise InvalidConfig(f"There is no mode {name}.", hint=hint) from problem
+        raise InvalidConfig(f"There is no mode {name}.", hint=f"Modes are: {', '.join(mode_names(home))}.") from problem
     except (OSError, ValueError) as problem:
         raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Fix or remove its file.") from problem
     if not isinstance(value, dict):

@@ -69,15 +69,15 @@ def advance(store: Journal, output: Output, at: str) -> bool:
     return bool(store.db.execute(_SQL["advance"], {"project": output.project, "number": output.number, "at": at}))
 
 
-def see(store: Journal, output: Output, pattern: Pattern) -> bool:
-    """Count a pattern found in an output; False if the same wording was already counted in this session."""
+def see(store: Journal, output: Output, pattern: Pattern) -> int:
+    """Count a pattern found in an output and return its occurrences; 0 if this session said it in the same words before."""
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
     session = output.session or output.at[:10]  # output without a session counts as one session a day
     if not store.db.execute(_SQL["sight"], {"pattern": pattern.id, "session": session, "wording": wording}):
-        return False
+        return 0
     seen = {name: getattr(pattern, name) for name in ("id", "key", "kind", "body", "confidence")}
     store.db.execute(_SQL["see"], {**seen, "project": output.project, "at": output.at})
-    return True
+    return int(value(store.db, "select occurrences from patterns where id = :id", seen))
 
 
 def due(store: Journal, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:

@@ -48,8 +48,7 @@ def close_command(
     if not isinstance(content, dict):
         raise Invalid(f"{payload} must contain a JSON object.")
     if wrong := [pair for pair in answers if "=" not in pair]:
-        hint = "`holdfast session close --help` names the questions."
-        raise Invalid(f"{wrong[0]!r} is not QUESTION=TEXT.", hint=hint)
+        raise Invalid(f"{wrong[0]!r} is not QUESTION=TEXT.", hint="`holdfast session close --help` has the questions.")
     content |= {name: text for name, _, text in (pair.partition("=") for pair in answers)}
     types = {"quick": quick, "autonomous": autonomous, "retroactive": retroactive}
     how = next((name for name, chosen in types.items() if chosen), "standard")
@@ -102,10 +101,7 @@ def brief_command(
     if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
         return started, lambda: print(wrapped(started.text))
     limits = f"inject = {memory.config.inject}, brief_budget = {budget or memory.config.brief_budget}"
-    return (
-        started,
-        f"The brief is empty: nothing is stored for this project yet, or the settings leave it out ({limits}).",
-    )
+    return started, f"The brief is empty: nothing is stored for this project yet, or settings leave it out ({limits})."
 
 
 def judge_command(

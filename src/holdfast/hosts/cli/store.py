@@ -1,6 +1,5 @@
 """Commands of `holdfast store`: back up, export, import, move, tidy and repair it; and those that sync it with replicas."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from holdfast.compose.settings import keep_out_of_git, make_store, store_folder,
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import FOUND, Result, Words, insist, opened, settings, wants_json
 from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
+from holdfast.hosts.cli.values import new_file
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
 from holdfast.model.fence import escaped, visible
@@ -228,12 +228,7 @@ def export_command(
         for line in lines:
             print(escaped(line))
         return None
-    try:
-        descriptor = os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    except OSError as problem:
-        hint = "Choose another file with -o."
-        raise Invalid(f"{target} cannot be written ({problem.strerror}).", hint=hint) from problem
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file, working("exporting"):
+    with new_file(target) as file, working("exporting"):
         written = sum(1 for line in lines if file.write(line + "\n"))
     # Neither the header nor the brackets of the array count.
     what, word, count = ("memories", "memory", written - 2) if as_ == "json" else ("events", "event", written - 1)
@@ -411,8 +406,7 @@ def _rewrite(notes: RemoteReplica, target: str, agree: Agree) -> None:
     if target and (problem := notes.fetch(target).problem):
         raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
     if problem := notes.rewrite(target).problem:
-        hint = "The local notes are rewritten; sync and try again."
-        raise Invalid(f"{target} rejected the push: {problem}", hint=hint)
+        raise Invalid(f"{target} rejected the push: {problem}", hint="Local notes are rewritten; sync and try again.")
     after = "`git gc --prune=now` removes the old objects here; other clones are updated at their next sync."
     say(f"Rewritten. {after}", err=True)
 

@@ -1,5 +1,6 @@
 """What is typed: argument types that complete themselves in a shell, parameters that many commands have, texts and fields."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -93,6 +94,16 @@ FORMS: dict[str, Any] = {
     "folder": click.Path(file_okay=False, path_type=Path),
     "existing folder": click.Path(exists=True, file_okay=False, path_type=Path),
 }
+
+
+def new_file(path: Path) -> TextIO:
+    """Open a file for its owner only, to write it from its beginning."""
+    try:
+        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
+    except OSError as problem:
+        raise Invalid(
+            f"{path} cannot be written ({problem.strerror}).", hint="Choose another file with -o."
+        ) from problem
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:

@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
         if client == "claude-code" and os.environ.get("COPILOT_CLI"):
             client = "copilot"  # it runs hooks written for Claude Code, but expects answers in its own format
         home = options.get("--home") or home
-        payload = _stdin()
+        payload = event_on_stdin()
         activity = _within_limit(event, client, payload)
         home = home or home_of(activity["cwd"], preset)
         if "--home" not in options:  # a plugin's hooks: nothing made a store for them
@@ -132,7 +132,7 @@ def _keeps_nothing(home: str, activity: Json, payload: Json) -> bool:
     return activity["event"] not in ("SessionStart", "SessionEnd") and os.path.exists(mark)
 
 
-def _stdin() -> Json:
+def event_on_stdin() -> Json:
     """Parse the client's JSON; of oversized or unfinished input, the members before its end."""
     import select  # a shared library on some platforms
 

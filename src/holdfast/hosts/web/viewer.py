@@ -75,8 +75,7 @@ class Viewer:
     def run_undo(self, name: str, memory: Memory) -> str:
         """Take an action back, once, and return the message; what changed in the meantime stays, with the reason."""
         if name not in self.undos:
-            hint = "The history of a memory has its earlier versions."
-            raise NotFound("This can no longer be undone here.", hint=hint)
+            raise NotFound("This can no longer be undone here.", hint="Its history has the earlier versions.")
         try:
             return self.undos.pop(name)(memory)
         except Conflict as problem:

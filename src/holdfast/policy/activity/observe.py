@@ -229,7 +229,7 @@ def narrative_of(work: Work) -> str:
         answer = answer.replace(signal.text, "")
     answer = " ".join(answer.split()) if work.signals else answer
     parts = filled(
-        work.turn.prompt and f"Asked: {one_line(work.turn.prompt, 400)}.",
+        work.turn.prompt and f"Asked: {one_line(work.turn.prompt, 400)}.".replace("?.", "?"),
         work.turn.agent and f"Done by the sub-agent {work.turn.agent}.",
         work.read and f"Read {joined(work.read, 6)}.",
         wanted and f"Looked for {joined(list(wanted), 4)}.",

@@ -79,7 +79,8 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):
         corrections = completion.get("human_response")
-    threads = (_first(item, "id", "text") for item in _items(payload.get("open_threads", payload.get("threads"))))
+    opened = _items(payload.get("open_threads", payload.get("threads")))
+    threads = (": ".join(filled(_first(_mapping(item), "id"), _first(item, "text"))) for item in opened)
     decided = _items(payload.get("decisions"))
     decisions = ({**_mapping(item), "title": _first(item, "title", "decision")} for item in decided)
     inner = payload.get("summary")

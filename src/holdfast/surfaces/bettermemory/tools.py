@@ -43,7 +43,6 @@ SYSTEM = "bettermemory"
 KNOWN = tuple(kind.name for kind in KINDS.values() if SYSTEM in kind.names)
 MOST_RESULTS, MOST_LISTED, MOST, MOST_ROWS = 50, 1_000, 10_000, 20
 ASKING = frozenset("how what when where which who whose why me my mine i us there here tell show please".split())
-PENDING = "pending_"
 _WORD = re.compile(r"\w[\w-]*")
 RULE = Actor(kind="rule", name="unspoken use")
 _KINDS = {"fact": "fact", "user-inference": "preference", "ambient": "observation"}
@@ -95,13 +94,6 @@ def source_of(record: Record) -> str:
     if isinstance(stored, str) and stored in _SOURCES:
         return stored
     return next((name for name, source in _SOURCES.items() if source == record.source), "inferred")
-
-
-def record_id_of(pending_id: str) -> str:
-    """Return the id of the record behind a pending id."""
-    if not pending_id.startswith(PENDING):
-        raise Invalid(f"{pending_id[:40]!r} is not a pending id.", hint="memory_write returns it with status pending.")
-    return pending_id.removeprefix(PENDING)
 
 
 def search(
@@ -329,7 +321,7 @@ TERMS = Terms(
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= admit.SAME else "medium",
         "markers": lambda markers: [_marker(name, *counts) for name, counts in markers.items()],
-        "pending": record_id_of,
+        "pending": lambda pending_id: pending_id.removeprefix("pending_"),
         "removed": lambda records: [record.id for record in records if record.state == "retired"],
         "snippet": lambda hit: shorten(hit.snippet or content(hit.record), SNIPPET),
         "source": source_of,

@@ -98,8 +98,9 @@ def session_close(
     memory: Memory, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any
 ) -> str:
     """Close a session with what it leaves; raise with what has to be done first if it cannot be closed."""
-    session = session_called(memory, session_id)
-    closed = close(memory, session=session, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
+    if session_id:  # of whichever project
+        memory = memory.acting_on(sessions.find_session(memory, session_id).project)
+    closed = close(memory, session=session_id, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
     if isinstance(closed, NotClosed):
         hint = "Nothing was written, the session stays open."
         raise Invalid(f"Session {closed.session.id} is not closed.", hint=hint, problems=closed.problems)
@@ -150,9 +151,7 @@ def create_learning(
             against < COUNTER_ARGUMENTS and f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments",
         )
         if problems:
-            hint = (
-                "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
-            )
+            hint = "Add what is missing and call again; counter-arguments state when it is reasonable to ignore it."
             raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
     else:  # fields that only a scar has
         fields = {name: value for name, value in fields.items() if name not in ("counter_arguments", "scar_type")}
@@ -164,7 +163,7 @@ def create_decision(
     memory: Memory, allow_duplicate: bool, title: str, decision: str, session_id: str = "", **given: Any
 ) -> str:
     """Save a decision, in the session it was made in."""
-    there = memory.acting_in(session_called(memory, session_id) or memory.actor.session)
+    there = memory.acting_in(sessions.find_session(memory, session_id).id) if session_id else memory
     fields = {_OURS.get(name, name): value for name, value in given.items() if value}
     draft = Draft(kind="decision", title=title, body=decision, fields=fields)
     return _saved(there, draft, "decision_id", allow_duplicate)
@@ -216,8 +215,6 @@ def create_thread(memory: Memory, text: str, allow_duplicate: bool, linear_issue
 
 def resolve_thread(memory: Memory, thread_id: str = "", text_match: str = "", resolution_note: str = "") -> str:
     """Mark a thread as resolved."""
-    if not thread_id and not text_match:
-        raise Invalid("Either thread_id or text_match is needed.", hint="list_threads lists the threads.")
     resolved = thread.resolve(memory, thread_id or text_match, resolution_note)
     return f"Resolved {page('thread_line', thread=resolved, now=memory.clock.now())}"
 
@@ -288,15 +285,6 @@ def cache_flush(memory: Memory, progress: Any) -> dict[str, Any]:
     return {"success": True, "previous_scar_count": before, "new_scar_count": _learnings(memory), "elapsed_ms": took}
 
 
-def session_called(memory: Memory, reference: str) -> str:
-    """Return the id of a session; empty for the active one."""
-    try:
-        return sessions.find_session(memory, reference).id if reference else ""
-    except Invalid as problem:
-        hint = "Use the id that session_start returned; call session_start if there is none."
-        raise Invalid(f"Invalid session_id format: {reference[:40]!r} is not an id.", hint=hint) from problem
-
-
 def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
     """Record how scars turned out, OBEYED or REFUTED; this also answers a scar that was not answered before."""
     store, session = memory.store, memory.actor.session
@@ -309,8 +297,7 @@ def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
             raise Invalid(f"{problem}.")
         scar = find(memory, reflection.scar).record
         if scar.id not in shown:
-            hint = "Reflect only on scars that recall returned."
-            raise Invalid(f"{short(scar.id)} was not shown in this session.", hint=hint)
+            raise Invalid(f"{short(scar.id)} was not shown in this session.", hint="Reflect on what recall showed.")
         first = ("applied", "succeeded") if reflection.decision == "OBEYED" else ("refuted",)
         later = ("succeeded",) if reflection.decision == "OBEYED" else ("failed",)
         details = {"evidence": masked(reflection.evidence.strip()), "decision": reflection.decision}
@@ -442,7 +429,6 @@ TERMS = Terms(
         "tag": tagged,
     },
     constants={"version": __version__, "tools": CONTRACT.tools.values(), "width": max(map(len, CONTRACT.tools))},
-    lookups={"session": lambda memory, reference: session_called(memory, reference or "")},
 )
 _, ROWS = read_rows(HERE, globals())
 

@@ -67,19 +67,11 @@ def draft_of(
     return Draft(body=content, kind=kind, fields=fields, extra=extra, tags=tags, confidence="high", source=source)
 
 
-def id_of(memory: Memory, number: int) -> str:
-    """Return the id of the record with this number, or with this number in an imported Memory MCP store."""
+def id_of(memory: Memory, number: int, what: str = "Memory", lists: str = "list_memories") -> str:
+    """Return the id of the record with this number, or with this number in an imported Memory MCP store; `what` it should be."""
     for entry in entries_called(memory, [number], SYSTEM).get(number, ()):
         return entry.record.id
-    raise NotFound(f"Memory not found: {number}.", hint="list_memories lists the ids.")
-
-
-def pattern_of(memory: Memory, number: int) -> str:
-    """Return the id of the mined candidate with this number."""
-    try:
-        return id_of(memory, number)
-    except NotFound as problem:
-        raise NotFound(f"Pattern not found: {number}.", hint="review_candidates lists the ids.") from problem
+    raise NotFound(f"{what} not found: {number}.", hint=f"{lists} lists the ids.")
 
 
 def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Memory MCP's tools, as rows.txt maps them to verbs: what its maps can name. Ids are integers."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -69,6 +70,7 @@ def link_id(memory: Memory, arrow: Arrow) -> int:
     return crc32(f"{source} {arrow.relation} {target}".encode())
 
 
+pattern = partial(memory_types.id_of, what="Pattern", lists="review_candidates")
 page = pages_of(HERE, {"content": content, "own_tags": own_tags, "topic": topic})
 TERMS = Terms(
     filters={
@@ -111,12 +113,11 @@ TERMS = Terms(
         "link_id": link_id,
         "number": lambda memory, record: numbers(memory, [record])[0],
         "numbers": numbers,
-        "pattern": memory_types.pattern_of,
-        "patterns": lambda memory, numbers_: [memory_types.pattern_of(memory, number) for number in numbers_ or ()],
+        "pattern": pattern,
+        "patterns": lambda memory, numbers_: [pattern(memory, number) for number in numbers_ or ()],
         "vitals": lambda memory, record: hot.vitals_by_id(memory, [record.id])[record.id],
     },
-    constants={"fit": None, "score": None, "enough": verbs.ENOUGH, "least": hot.LEAST, "most": hot.MOST}
-    | {"half_life": hot.HALF_LIFE_DAYS},
+    constants={"fit": None, "score": None, "least": hot.LEAST, "most": hot.MOST} | {"half_life": hot.HALF_LIFE_DAYS},
 )
 
 

@@ -288,15 +288,16 @@ def log_output(memory: Memory, content: str, session_id: str = "") -> Plain:
 def run_mining(memory: Memory) -> Plain:
     """Mine the output logged since the last run."""
     run = mining.mine_outputs(memory)
-    fresh = sum(record.revision <= 2 for record in (*run["offered"], *run["approved"]))
-    return {"run": run, "new": fresh, "updated": max(0, run["counted"] - fresh), "approved": len(run["approved"])}
+    return {"run": run, "updated": run["counted"] - run["new"], "approved": len(run["approved"])}
 
 
 def mining_status(memory: Memory) -> Plain:
     """Return the state of mining."""
     candidates, recent = mining.mined(memory), mining.outputs_logged(memory, days=1)
-    ready = sum(candidate["occurrences"] >= ENOUGH for candidate in candidates)
-    return {"status": mining.output_status(memory), "ready": ready, "recent": recent, "first": candidates[:10]}
+    enough = memory.config.mined_occurrences or ENOUGH
+    ready = sum(candidate["occurrences"] >= enough for candidate in candidates)
+    shown = {"enough": enough, "ready": ready, "recent": recent, "first": candidates[:10]}
+    return {"status": mining.output_status(memory), **shown}
 
 
 def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[str] = ()) -> Plain:

@@ -46,23 +46,20 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
 
 
 def mine_outputs(memory: Memory) -> Report:
-    """Count what this project's new output says, and offer what is clear or recurred often enough.
-
-    Returns the outputs read, findings, those counted, and the records that are pending or approved by rule now.
-    """
-    store, project = memory.store, memory.here
-    read, found, counted = 0, 0, 0
+    """Count what this project's new output says, and offer what is clear or recurred often enough; return the counts and the records."""
+    store, project, occurrences = memory.store, memory.here, list[int]()
+    read, found, enough = 0, 0, min(memory.config.mined_occurrences or REVIEW_OCCURRENCES, REVIEW_OCCURRENCES)
     while output := outputs.next_unmined(store, project):
         patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
         with store.transaction():
             if outputs.advance(store, output, memory.clock.now()):
                 known = memory.known(pattern.id for pattern in patterns)  # what was decided before counts no more
                 decided = {id_ for id_, record in known.items() if record.state != "pending"}
-                counted += sum(outputs.see(store, output, pattern) for pattern in patterns if pattern.id not in decided)
+                occurrences += [outputs.see(store, output, one) for one in patterns if one.id not in decided]
                 read, found = read + 1, found + len(patterns)
     outputs.expire(store, project, before=days_before(memory.clock.now(), memory.config.mined_days))
     offered = dict[str, list[Record]](pending=[], active=[])
-    for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
+    for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=enough):
         with store.transaction():
             outputs.note_counted(store, pattern)
             if events := _events(memory, pattern):
@@ -71,7 +68,7 @@ def mine_outputs(memory: Memory) -> Report:
                 offered[record.state].append(record)
     for record in offered["active"]:
         promote(memory, record.id, why="mined_approved")
-    run = {"outputs": read, "found": found, "counted": counted}
+    run = {"outputs": read, "found": found, "counted": sum(map(bool, occurrences)), "new": occurrences.count(1)}
     return run | {"offered": offered["pending"], "approved": offered["active"]}
 
 

@@ -90,8 +90,7 @@ def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry
 def confined(memory: Memory, path: str) -> Path:
     """Return the path inside the project's folder; raise Invalid if it, or a link in it, leads outside."""
     if isinstance(memory.checkout, RemoteCheckout):
-        hint = "Run this on the machine that has the checkout, or pass the text."
-        raise Invalid("A server reads no files.", hint=hint)
+        raise Invalid("A server reads no files.", hint="Run it on the machine that has the checkout, or pass the text.")
     top = memory.checkout.top().resolve()
     try:
         place = (top / Path(path).expanduser()).resolve()

@@ -265,8 +265,8 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
 
 
 def warm(memory: Memory, reference: str) -> list[Record]:
-    """Promote the memories likely to be used after a given one to the hot set; return them."""
-    likely: list[Record] = [guess["record"] for guess in predict(memory, reference)]
+    """Promote the memories likely to be used after a given one to the hot set; return those that were not in it."""
+    likely = [one["record"] for one in predict(memory, reference) if one["record"].id not in hot_ids(memory)]
     for record in likely:
         promote(memory, record.id, why="predicted")
     return likely

@@ -97,7 +97,7 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
         raise Conflict(f"{record.id} is {record.state}.", hint="Restore it first.")
     values = {name: value for name in _REVISED if (value := getattr(revision, name)) is not None}
     if not values:
-        raise Invalid("Nothing to revise.", hint="Pass a new text, title, kind, fields, scopes, tags or confidence.")
+        raise Invalid("Nothing to revise.", hint="Pass what should change.")
     if "body" in values and "title" not in values and record.body.startswith(record.title.rstrip("…")):
         values["title"] = ""  # the title was derived from the text, so derive it again
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}

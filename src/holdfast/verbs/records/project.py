@@ -54,7 +54,8 @@ def notes_on_nothing(memory: Memory) -> list[str]:
     if _active(memory, memory.project):
         return []
     total = records.counted(memory.store, records.Filter())
-    others = f"No memories for {memory.project} yet; other projects have {total:,}: holdfast list --everywhere"
+    listed = "." if memory.actor.kind == "agent" else ": holdfast list --everywhere"
+    others = f"No memories for {memory.project} yet; other projects have {total:,}{listed}"
     return saved_elsewhere(memory) or ([others] if total else [])
 
 

@@ -5,9 +5,11 @@ global ones by GLOBAL_FROM + n, and those of other projects by the whole number,
 surface has to use one memory throughout, because the numbers depend on its project.
 """
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -15,11 +17,12 @@ from holdfast.engine.views import Entry, labels, links, queries, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import PROJECT_BITS, Filter, homes_of
 from holdfast.model.anchor import Freshness, parse_anchor
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, moment_of, short
+from holdfast.model.patterns import lazy
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record, State
 from holdfast.model.request import fitting
@@ -33,6 +36,7 @@ LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 GLOBAL_FROM = 2_000_000_000
 _WITHIN = (1 << PROJECT_BITS) - 1
 _LARGEST = 1 << 63
+_ID = lazy(r"\b(?=\w*\d)[0-9A-HJKMNP-TV-Z]{8}(?:[0-9A-HJKMNP-TV-Z]{18})?\b")  # or its end
 Level = Literal["summary", "full", "files"]
 LEVELS: tuple[str, ...] = get_args(Level)
 MOST_FILES, MOST_BYTES = 20, 100_000
@@ -250,6 +254,18 @@ def called(memory: Memory, entries: Iterable[Entry]) -> tuple[Entry, ...]:
         return within if project == home else number if project else GLOBAL_FROM + number
 
     return tuple(replace(entry, number=shown(entry.number)) for entry in entries)
+
+
+def with_numbers(opened: Callable[[], Memory], text: str) -> str:
+    """Return a text with the numbers that a surface shows, in place of the ids of memories."""
+
+    def number(found: re.Match[str]) -> str:
+        with suppress(HoldfastError):
+            memory = opened()
+            return f"#{called(memory, [find(memory, found[0])])[0].number}"
+        return found[0]
+
+    return _ID.sub(number, text)
 
 
 def entries_called(

@@ -228,7 +228,7 @@ def _near(memory: Memory, record: Record, *, retired: bool = False) -> Iterator[
 
 
 def _pending(memory: Memory, reference: str) -> Record:
-    record = find(memory, reference).record
+    record = find(memory, reference, "list --state pending").record
     if record.state != "pending":
         raise Conflict(f"“{record.title}” is {record.state}.", hint="`holdfast list --state pending` shows what waits.")
     if lapsed(memory, record):

@@ -70,8 +70,7 @@ def search_observations(memory: Memory, wanted: Wanted) -> Listed:
             found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
         known = records.by_ids(memory.store, [hit.record.id for hit in found.hits])
         left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
-        gated = (left,) if found.gated else ()
-        entries, notes = [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
+        entries, notes = [known[hit.record.id] for hit in found.hits], (*found.notes, *[left] * bool(found.gated))
     else:
         names = (memory.project, GLOBAL)
         projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)

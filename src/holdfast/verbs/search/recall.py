@@ -45,6 +45,7 @@ MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
+PAGE = 100  # results at most of which none repeats another of the same source; a longer list has all
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 MOST_UNSURE = 3  # results, if none surely fits
@@ -505,7 +506,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
             fit=candidate.fit,
             chance=candidate.chance,
             came=came,
-            source=source_of(record, came),
+            source=source_of(record, came) if asked.query.limit <= PAGE else "",
             branch=unmerged.get(id_, ""),
             hot=id_ in data.hot and record.project in (memory.project, GLOBAL),
             contradicted_by=max((other for other in data.contradicted.get(id_, ()) if other > id_), default=""),

@@ -18,7 +18,7 @@ from holdfast.policy.admission.admit import Duplicate, Waivers, explain
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF
-from holdfast.verbs.memory import Memory, is_reference, untagged
+from holdfast.verbs.memory import Memory, is_reference
 from holdfast.verbs.records.read import LEARNINGS, newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 from holdfast.verbs.sessions.scars import unanswered
@@ -225,7 +225,7 @@ def _thread(memory: Memory, text: str) -> Record:
         except NotFound:
             if not words.strip():
                 raise
-            text = text if untagged(reference) == reference.strip() else words
+            text = words
     outcome = open_thread(memory, text)
     if isinstance(outcome, Opened | Known):
         return outcome.thread.record

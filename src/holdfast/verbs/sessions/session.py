@@ -148,8 +148,7 @@ def find_session(memory: Memory, reference: str) -> Session:
         matches = sessions.with_part(memory.store, part.upper(), MOST_CANDIDATES)
         matches = matches or sessions.with_part(memory.store, part, MOST_CANDIDATES)
     if not matches:
-        check_part(reference)
-        raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
+        raise NotFound(f"There is no session {part[:40]}.", hint="List them: holdfast session list")
     matches = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")] or matches
     if len(matches) > 1:
         raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))

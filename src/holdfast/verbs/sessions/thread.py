@@ -231,9 +231,9 @@ def _dismissals(memory: Memory, record: Record) -> list[str]:
 
 
 def _suggestion(memory: Memory, reference: str) -> Record:
-    record = find(memory, reference).record
+    record = find(memory, reference, "review list --sort suggestion").record
     if record.kind != "thread" or record.state != "pending":
-        hint = "List the suggestions to see the pending ones."
+        hint = "`holdfast review list --sort suggestion` shows the pending ones."
         raise Conflict(f"{record.id} is not a pending suggestion.", hint=hint)
     return record
 

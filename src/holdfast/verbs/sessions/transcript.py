@@ -36,8 +36,7 @@ def get_transcript(memory: Memory, session: str) -> Transcript:
     target = find_session(memory, session)
     transcript = transcripts.get(memory.store, target.id)
     if transcript is None:
-        hint = "Save one: holdfast session transcript save FILE"
-        raise NotFound(f"There is no transcript of {target.id}.", hint=hint)
+        raise NotFound(f"There is no transcript of {target.id}.", hint="Save one: holdfast session transcript save")
     return transcript
 
 

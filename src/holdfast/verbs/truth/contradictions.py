@@ -262,7 +262,7 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
     older, newer = _both(memory, first, second)
     kept = find(memory, keep).record if keep else newer
     if kept.id not in (older.id, newer.id):
-        raise Invalid(f"{kept.id} is neither of the two.", hint="`keep` must name one of them.")
+        raise Invalid(f"{kept.id} is neither of the two.", hint="Keep one of them.")
     other = older if kept.id == newer.id else newer
     with memory.store.transaction():
         for arrow in _arrows(memory, older, newer):

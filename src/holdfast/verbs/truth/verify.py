@@ -40,8 +40,8 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
     current_anchors = record.anchors if anchors is None else check_anchors(anchors)
     if is_here(memory, record.project):
         cited = replace(record, anchors=current_anchors)
-        moves = freshness(memory, [cited])[cited.id].moved if current_anchors else ()
-        moved = {finding.anchor: finding.moved_to for finding in moves}
+        judged = freshness(memory, [cited]).get(cited.id) if current_anchors else None  # of a past event there is none
+        moved = {finding.anchor: finding.moved_to for finding in (judged.moved if judged else ())}
         current_anchors = tuple(moved.get(anchor, anchor) for anchor in current_anchors)
         snapshot = snapshot_of(memory, replace(record, anchors=current_anchors))
         if wrong := wrong_claims(current_anchors, snapshot):

@@ -1,7 +1,9 @@
 """`holdfast compat`: the commands of other systems, with the names and options of their documents; here those of GitMem, claude-mem and git-notes."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,9 +13,11 @@ from holdfast import __version__
 from holdfast.hosts.cli.command import Entry, Words, opened, read
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
+from holdfast.verbs.memory import check_choice
 
 SYSTEMS = read(Path(__file__).with_name("commands.txt"))["Systems"]
 ALLOWLIST = "There is no list of exceptions: a text that looks like a secret is refused, or stored with the secret masked (holdfast remember --redact). Reword it if it is none."
+NO_WORKER = "No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface."
 WORDS: dict[str, Any] = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 # The ten namespaces of git-notes-memory, and the kind that takes the memories of each.
 NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.get("git-notes"))} | {
@@ -87,11 +91,27 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
             continue
         if name in with_values:
             value = value or (left.pop(0) if left else "")
-            value = NAMESPACES.get(value, value) if name == "--namespace" else value
+            if name == "--namespace":
+                check_choice(value, NAMESPACES, "a namespace")
+                value = NAMESPACES[value]
         chosen = rows.get(f"{name} {value}" if value else name, rows.get(f"{name} N", ""))
         unused += [] if chosen else [name]
         ours += [value if part == "N" else part for part in chosen.split() if part != "."]
     return ours, unused
+
+
+def enter_folder() -> None:
+    """Change to the folder that the event on stdin names, as clients pass it to hooks."""
+    from holdfast.hosts.hooks.hook import event_on_stdin
+
+    if not sys.stdin.isatty():
+        with suppress(LookupError, OSError, TypeError, ValueError):
+            os.chdir(event_on_stdin()["cwd"])
+
+
+def opening(words: tuple[str, ...]) -> None:
+    enter_folder()
+    run("brief", *words)
 
 
 def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: str = "", clients: Words = ()) -> None:
@@ -109,26 +129,21 @@ def gitmem_init_command(*, yes: bool = False, dry_run: bool = False, project: st
     run(*wanted, client=clients, yes=yes, dry_run=dry_run)
 
 
-def claude_mem_start_command() -> None:
-    click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
-
-
 def claude_mem_hook_command(
     client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
 ) -> None:
-    if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
-        return
+    events = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
     if what == "context":
         from holdfast.surfaces.claude_mem.tools import context
 
+        enter_folder()
         with opened() as memory:
             click.echo(context(memory, full=False))
-        return
-    from holdfast.hosts.hooks.hook import main
+    elif what in events:  # `user-message` reported to the user, at the start of a session, that context was loaded
+        from holdfast.hosts.hooks.hook import main
 
-    events = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
-    main([events[what], "--client", client, "--preset", "claude-mem"])
-    sys.stdout.flush()
+        main([events[what], "--client", client, "--preset", "claude-mem"])
+        sys.stdout.flush()
 
 
 def captured(words: Sequence[str]) -> tuple[str, ...]:
@@ -149,6 +164,8 @@ def _secrets_in(text: str) -> str:
     return f"A secret ({', '.join(names)})." if names else "Not a secret."
 
 
+claude_mem_start_command = passing(lambda words: click.echo(NO_WORKER))  # noqa: ARG005  click passes words by name
+opening_command = passing(opening)
 capture_command = passing(lambda words: run(*captured(words)))
 secrets_allowlist_command = passing(lambda words: click.echo(ALLOWLIST))  # noqa: ARG005  click passes words by name
 test_secret_command = passing(lambda words: click.echo(_secrets_in(" ".join(words))))

@@ -11,6 +11,7 @@ from holdfast.hosts.cli.command import Printed, Result, Words, wants_json
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import json_text, page
 from holdfast.hosts.cli.setup import look_around
+from holdfast.hosts.cli.values import new_file
 from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS, file_of, instructions, stdio
 from holdfast.hosts.setup.edits import Entry
@@ -78,8 +79,8 @@ def export_command(
     if output is None:
         print(json_text(document))
         return
-    output.write_text(json_text(document), encoding="utf-8")
-    output.chmod(0o600)
+    with new_file(output) as file:
+        file.write(json_text(document))
     click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
