@@ -27,12 +27,10 @@ def observed(include_open: bool = False, **trail: Any) -> list[dict[str, Any]]:
     return [changed(draft) for draft in observations(events_of(**trail), include_open=include_open)]
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        observe=lambda _, given: observed(**given),
-        steps=lambda _, given: [len(turn.steps) for turn in turns(events_of(**given))],
-    )
+scripts_in(
+    globals(),
+    observe=lambda _, given: observed(**given),
+    steps=lambda _, given: [len(turn.steps) for turn in turns(events_of(**given))],
 )
 
 

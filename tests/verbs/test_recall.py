@@ -23,7 +23,7 @@ from tests.conftest import Time, at_once, keep, make_memory, recorded
 from tests.rows import each, of_type
 from tests.verbs.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 class Topics:
