@@ -25,7 +25,7 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.running import ROOT, Run, answer, ended, module, runner, wait_for
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import INITIALIZE
-from tests.rows import missing, rows, some
+from tests.rows import missing, opened, rows, some
 from tests.web.running import CHROMIUM, chromium, stream
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
@@ -59,10 +59,7 @@ def keys(cli: Run) -> dict[str, str]:
     return made
 
 
-@pytest.fixture(scope="module")
-def served(folder: Path, environment: dict[str, str], keys: dict[str, str]) -> Iterator[Served]:
-    with Served(environment, folder, SERVE, keys["anna"]) as one:
-        yield one
+served = opened(lambda folder, environment, keys: Served(environment, folder, SERVE, keys["anna"]), scope="module")
 
 
 def get(served: Served, path: str, key: str = "") -> httpx2.Response:

@@ -1,7 +1,7 @@
 """Finding things: by word, by meaning, in the right project, at the right time, and honestly."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from tests.conftest import Time, at_once, keep, make_memory, recorded
-from tests.rows import each, of_type
+from tests.rows import each, of_type, opened
 from tests.verbs.scripts import scripts_in
 
 scripts_in(globals())
@@ -57,10 +57,7 @@ class Topics:
         return word != "trumpte"  # an encoder knows most words
 
 
-@pytest.fixture
-def meaning(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, embedder=Topics()) as memory:
-        yield memory
+meaning = opened(lambda tmp_path, time: make_memory(tmp_path, time, embedder=Topics()))
 
 
 def titles(found: Recalled) -> list[str]:
