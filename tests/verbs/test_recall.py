@@ -101,15 +101,6 @@ def test_an_embedder_that_breaks_is_another_or_is_newer_is_noticed_and_vectors_a
     assert embedder.embedded == ["car", "car", "The automobile is in the garage."]
 
 
-def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Path, time: Time) -> None:
-    keep(meaning, "A loaf is on the table.")
-    assert recall(meaning, Query(text="car")).hits == ()
-    with make_memory(tmp_path, time, embedder=Topics()) as other:
-        keep(other, "The automobile is in the garage.")
-        catch_up(other)
-    assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
-
-
 def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog: pytest.LogCaptureFixture) -> None:
     embedder = of_type(Topics, meaning.embedder)
     embedder.broken = True
