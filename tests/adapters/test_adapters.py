@@ -58,7 +58,7 @@ def test_a_checkout_is_known_by_its_remote_or_its_path_and_its_origin_follows_co
     assert GitCheckout(tmp_path).origin() == Origin(branch="main")  # without commits
 
 
-def test_the_built_in_encoder_knows_what_is_alike() -> None:
+def test_the_built_in_encoder_knows_what_is_alike_whatever_stands_beside_it() -> None:
     encoder = LocalEmbedder()
     made = encoder.embed(["The car is in the garage.", "An automobile stands in the carport.", "Bread needs yeast."])
     vectors = np.stack([encoded.vector for encoded in made])
@@ -67,10 +67,6 @@ def test_the_built_in_encoder_knows_what_is_alike() -> None:
     assert vectors[0] @ vectors[1] > encoder.ceiling - 0.1 > vectors[0] @ vectors[2]
     assert [(encoded.tokens.shape, encoded.weights.shape) for encoded in made[2:]] == [((3, 64), (3,))]
     assert encoder.embed([]) == []
-
-
-def test_the_vector_of_a_text_does_not_depend_on_its_neighbours() -> None:
-    encoder = LocalEmbedder()
     text = "parseHttpHeader raises on folded lines"
     alone, together = encoder.embed([text])[0], encoder.embed(["short", text, "word " * 500])[1]
     assert (alone.vector == together.vector).all()
