@@ -147,14 +147,6 @@ def test_sessions_belong_to_their_user_in_the_older_era(served: Served, keys: di
     assert served.post(listing, mcp_protocol_version="2025-11-25", **taken).status == 404
 
 
-def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
-    assert served.post(b"x" * 100_001).status == 413
-    parts = (b"x" * 1_000 for _ in range(101))  # a body that does not say how long it is
-    origin = {"origin": served.url.removesuffix("/mcp")}
-    assert httpx2.post(urljoin(served.url, "/login"), content=parts, headers=origin, timeout=120).status_code == 413
-    assert served.ask("tools/list").status == 200
-
-
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:
     assert served.ask("tools/list", authorization="Bearer nobody").status == 401
     call(served, keys["anna"], "remember", text="The printer of the kiosk eats blue paper.")
