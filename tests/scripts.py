@@ -250,10 +250,10 @@ def _write(file: Path, text: str, mode: str = "w") -> int:
 Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
 
 
-def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, by its name."""
-    known, named = parts_of(module)
-    return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
+def scripts_in(module: dict[str, Any], start: Start) -> None:
+    """Add a test to a test module (its `globals()`) for each script in the text beside it, by its name."""
+    known, named = parts_of(module["__file__"])
+    module |= {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
 
 def parts_of(module: str) -> tuple[dict[str, Any], dict[str, str]]:

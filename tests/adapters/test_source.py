@@ -82,17 +82,14 @@ def test_lines_are_followed_wherever_and_however_they_stand() -> None:
     assert look(anchor, {"a.py": b"one line\n"}.get, cited).there is False
 
 
-def test_binary_files_have_no_inside() -> None:
-    assert look(parse_anchor("a.bin"), {"a.bin": b"\0\1"}.get).hash
-    assert look(parse_anchor("a.bin::x"), {"a.bin": b"\0\1"}.get).there is None
-
-
 @examples
 def test_a_value_is_compared_bare(text: str, value: str) -> None:
     assert bare_value(text) == value
 
 
-def test_a_file_that_cannot_be_read_exists_and_one_that_is_absent_is_gone() -> None:
+def test_a_file_that_is_binary_or_cannot_be_read_exists_and_one_that_is_absent_is_gone() -> None:
+    assert look(parse_anchor("a.bin"), {"a.bin": b"\0\1"}.get).hash
+    assert look(parse_anchor("a.bin::x"), {"a.bin": b"\0\1"}.get).there is None
     for anchor in ("a.py", "a.py::pay", "a.py:L3-L9"):
         assert look(parse_anchor(anchor), lambda _: True) == CodeMark()
         assert look(parse_anchor(anchor), lambda _: None) == CodeMark(there=False)

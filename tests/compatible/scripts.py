@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -126,13 +125,13 @@ def transcript(file: Path, said: list[str]) -> str:
     return str(file)
 
 
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, about the surface that it is named for."""
-    surface = Path(module).stem.removeprefix("test_").replace("_", "-")
+def scripts_in(module: dict[str, Any]) -> None:
+    """Add a test for each script in the text beside a test module, about the surface that it is named for."""
+    surface = Path(module["__file__"]).stem.removeprefix("test_").replace("_", "-")
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         place: Place = request.getfixturevalue("place")
         known |= {"home": str(place.home), "folder": str(place.folder)}
         return Script(place.folder, known, place.environment, place=place, surface=surface)
 
-    return scripts.scripts_in(module, start)
+    scripts.scripts_in(module, start)

@@ -10,7 +10,7 @@ from holdfast.model.config import PRESETS
 from tests.compatible.conftest import Place
 from tests.compatible.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 SURFACES = ("gitmem", "claude-mem", "memory-mcp", "bettermemory", "git-notes")
 
 

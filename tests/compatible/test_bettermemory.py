@@ -8,7 +8,7 @@ import pytest
 from tests.compatible.conftest import Place, git, original
 from tests.compatible.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 TUTORIAL = 'When I ask for a "zero to hero" tutorial, I want a hands-on walkthrough with code I can run, not a tour of the IDE.'
 
 

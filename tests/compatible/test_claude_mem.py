@@ -19,7 +19,7 @@ from tests.compatible.scripts import scripts_in, transcript
 from tests.conftest import ran
 from tests.hosts.running import Terminal, wait_for
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:

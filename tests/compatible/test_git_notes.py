@@ -10,7 +10,7 @@ from tests.compatible.scripts import scripts_in
 from tests.conftest import ran
 from tests.rows import rows
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = """capture recall search status sync health validate metrics traces audit-log scan-secrets secrets-allowlist
 test-secret""".split()

@@ -15,7 +15,7 @@ from holdfast.model.ids import instant
 from tests.compatible.conftest import Place
 from tests.compatible.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 TABLE = Path(__file__).with_name("gitmem_names.txt").read_text().splitlines()[1:]
 ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|t-[0-9a-f]{8}"
 NAMES = {tool: aliases for tool, _, aliases in (line.partition(" ") for line in TABLE)}

@@ -13,7 +13,7 @@ import pytest
 from tests.compatible.conftest import Place, original
 from tests.compatible.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 VARYING = re.compile(r'"(\w*score\w*|similarity|vectors_cleared)":[^,}]+|"metrics":{.*?}')
 

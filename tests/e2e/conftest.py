@@ -17,17 +17,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "client" in metafunc.fixturenames:
         clients = CLIENTS if metafunc.config.getoption("--real-clients", default=False) else (SCRIPTED,)
         test = metafunc.function.__name__
-        rows = [pytest.param(one, id=one.name, marks=_marks(one, test)) for one in clients]
+        rows = []
+        for (
+            one
+        ) in clients:  # a promise that a client does not allow to keep must fail, and is told of the day it does not
+            why = [reason for promise, reason in one.cannot.items() if promise in test.replace("_", "")]
+            fails = [pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError) for reason in why]
+            rows.append(pytest.param(one, id=one.name, marks=[pytest.mark.xdist_group(one.title), *fails]))
         metafunc.parametrize("client", rows, scope="session")
-
-
-def _marks(client: Client, test: str) -> list[pytest.MarkDecorator]:
-    """Let a promise that a client does not allow to keep fail, and be told of the day it does not."""
-    marks = [pytest.mark.xdist_group(client.title)]
-    for promise, reason in client.cannot.items():
-        if promise in test.replace("_", ""):
-            marks.append(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
-    return marks
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from tests.conftest import recorded
 from tests.policy.scripts import scripts_in
 from tests.rows import examples
 
-globals().update(scripts_in(__file__, package="holdfast.engine"))
+scripts_in(globals(), package="holdfast.engine")
 
 
 @examples

@@ -1,7 +1,6 @@
 """The journal, the views and the one door for writes, on SQLite and on PostgreSQL."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,13 +11,11 @@ from unittest.mock import patch
 import pytest
 
 from holdfast.engine import journal, sqlite
-from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
-from holdfast.engine.views import Entry, labels, links, records, usage, vectors
+from holdfast.engine.views import Entry, labels, records, usage
 from holdfast.engine.views.queries import by_foreign_id
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.vectors import Passage
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
@@ -104,15 +101,6 @@ def test_a_commit_is_all_or_nothing(store: Store, clock: Clock) -> None:
     assert records.counted(store, Filter()) == 2
 
 
-def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(database: Callable[[], Database]) -> None:
-    store = open_store(database())
-    store.commit(some_history(1))
-    lived = everything(store)
-    store.db.execute("delete from labels")
-    with patch.object(labels.labels, "version", labels.labels.version + 1):
-        assert everything(open_store(database())) == lived
-
-
 @patch.object(journal, "PAGE", 3)
 def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(store: Store) -> None:
     events = some_history(2, 10)
@@ -152,31 +140,6 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store,
         assert [entry.record.title for entry in found] == titles.split(), given
     assert labels.counts(store, "scope") == {"a:b": 3, "ab": 3}
     assert labels.scopes_under(store, "a") == ["a:b"]
-
-
-def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store, clock: Clock) -> None:
-    old, new = recorded(clock, "old"), recorded(clock, "new")
-    store.commit([old, new, event_about(clock, new.id, "linked", relation="supersedes", target=old.id)])
-    assert [arrow.relation for arrow in links.around(store, old.id)] == ["supersedes"]
-    assert links.superseded(store, [old.id, new.id]) == {old.id: new.id}
-    store.commit([event_about(clock, new.id, "retired", reason="wrong")])
-    assert links.superseded(store, [old.id]) == {}
-
-
-def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store, clock: Clock) -> None:
-    event = recorded(clock, "one", project="p")
-    entry = store.commit([event])[0]
-    assert vectors.waiting(store, (store.project_number("p"),), 10) == [entry.number]
-    fingerprint = records.fingerprint(entry.record)
-    made = Passage(number=entry.number, passage=0, fingerprint=fingerprint, code=b"\0" * 8, vector=b"\0\0")
-    vectors.store(store, [entry.number], [made])
-    assert vectors.lag(store) == 0
-    store.commit([event_about(clock, event.id, "revised", tags=["x"])])
-    assert vectors.lag(store) == 0
-    store.commit([event_about(clock, event.id, "revised", body="two")])
-    assert vectors.waiting(store, None, 10) == [entry.number]
-    store.commit([event_about(clock, event.id, "erased")])
-    assert vectors.lag(store) == 0
 
 
 @patch.object(sqlite, "MOST_LEVELS", 5)

@@ -14,7 +14,6 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.replicas import git_notes
 from holdfast.adapters.replicas.git_notes import line_of
 from holdfast.model.errors import ReplicaError
-from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
@@ -22,7 +21,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.records.read import get, hydrate
 from holdfast.verbs.truth.verify import check_all, check_change
-from tests.conftest import Time, keep, make_memory, new_folder, ran
+from tests.conftest import Time, keep, make_memory, new_folder, ran, recorded
 from tests.hostile.texts import NASTY
 from tests.hosts.running import hooked, kept, runner
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
@@ -115,7 +114,6 @@ def here(tmp_path: Path, time: Time) -> Iterator[Memory]:
 def arrived(memory: Memory, name: str) -> str:
     """Let a record arrive from the team in which every name git could be asked about is this one."""
     told = {
-        "body": f"Refunds go through the ledger {name[:20]!a}.",
         "title": "Refunds",
         "kind": "fact",
         "visibility": "team",
@@ -123,13 +121,11 @@ def arrived(memory: Memory, name: str) -> str:
         "origin": {"branch": name, "commit": name},
         "seen": {"commit": name, "marks": {"app.py::pay": {"blob": name, "hash": "x", "first": 1, "last": 2}}},
     }
-    first = memory.clock.tick()
-    eve = Actor(kind="user", name="eve")
-    event = Event(id=first, about=first, verb="recorded", at=memory.clock.now(), by=eve, data=told)
+    event = recorded(memory.clock, f"Refunds go through the ledger {name[:20]!a}.", **told)
     found = passed(memory, [event], with_team(memory.project))
     assert not found.remarks
     keep_events(memory, found.events)
-    return first
+    return event.id
 
 
 ODD = sampled([text for text in NASTY if text and text.isprintable() and not set(text) & set("\0{}")], 6)
@@ -175,11 +171,8 @@ def pushed(seat: Seat, path: str, content: bytes, *, mode: str = "100644") -> No
 
 def erasing() -> bytes:
     """Give a line about a record and one that erases it: the first is rewritten when notes are written."""
-    clock, eve = Clock(), Actor(kind="user", name="eve")
-    first, second = clock.tick(), clock.tick()
-    said = {"body": "x", "title": "x", "kind": "fact", "visibility": "team"}
-    told = Event(id=first, about=first, verb="recorded", at=clock.now(), by=eve, data=said)
-    gone = Event(id=second, about=first, verb="erased", at=clock.now(), by=eve, data={})
+    told = recorded(clock := Clock(), "x", kind="fact", visibility="team")
+    gone = replace(told, id=clock.tick(), verb="erased", data={})
     return f"{line_of(told)}\n{line_of(gone)}\n".encode()
 
 

@@ -86,6 +86,7 @@ def test_any_frame_is_answered_without_an_internal_error(
 
 
 OUT_OF_BOUNDS = (10**30, -(10**30), -1, 0, 1e308, float("nan"), float("inf"), True)
+ODD: tuple[Any, ...] = ("", "\0", "%", "#0", "S1", "t-zzzz", "[1", "é" * 6_000, [None], [{}], {}, True)
 DATES = ("0000-01-01", "-0001-01-01", "9999-12-31T23:59:59-23:59", "99999-01-01", "1e9", "9" * 30)
 
 
@@ -125,7 +126,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
             odd = sampled(
                 ((one, value) for one in schema["properties"] for value in _odd(schema["properties"][one])), 3
             )
-            odd += [(one, deep) for one in schema["properties"]]
+            odd += [(one, value) for one in schema["properties"] for value in (deep, *ODD)]
             calls += [{"name": name, "arguments": {**given, one: value}} for one, value in odd]
         answers = _answers(server, (_json(_request("tools/call", call)) for call in calls))
     assert len(answers) == len(calls) > len(TOOLS)

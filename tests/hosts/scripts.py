@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
@@ -160,8 +159,8 @@ def spooled(home: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
 
 
-def scripts_in(module: str, *, hooks: bool = False, **environment: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module; `{tmp}` in a variable is its folder."""
+def scripts_in(module: dict[str, Any], *, hooks: bool = False, **environment: str) -> None:
+    """Add a test for each script in the text beside a test module; `{tmp}` in a variable is its folder."""
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         run, tmp = request.getfixturevalue("run"), request.getfixturevalue("tmp_path")
@@ -173,7 +172,7 @@ def scripts_in(module: str, *, hooks: bool = False, **environment: str) -> dict[
         session.known |= known | {"tmp": str(tmp), "tests": str(Path(__file__).parent)}
         return session
 
-    return scripts.scripts_in(module, start)
+    scripts.scripts_in(module, start)
 
 
 def session_in(home: Path, project: Path, run: Run) -> Session:

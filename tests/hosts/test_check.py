@@ -91,7 +91,7 @@ def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Checking:
     return Checking(team.ada, known, holdfast=lambda *words, cwd, **given: run(cwd, *words, **given), team=team)
 
 
-globals().update(scripts.scripts_in(__file__, start))
+scripts.scripts_in(globals(), start)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from tests.hosts.running import Run, answer, ended, kept
 from tests.hosts.scripts import scripts_in
 from tests.rows import rows
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 def test_broken_utf8_in_an_argument_is_refused(run: Run) -> None:

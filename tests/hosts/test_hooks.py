@@ -24,7 +24,7 @@ from tests.hosts.test_mcp import messages, tool_call
 from tests.policy.test_secrets import PLANTED
 from tests.rows import WHOLE
 
-globals().update(scripts_in(__file__, hooks=True))
+scripts_in(globals(), hooks=True)
 CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
 

@@ -30,23 +30,15 @@ from tests.hosts.running import ROOT, ended, preloaded
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, Peer
 from tests.hosts.test_mcp import text_of as said_by
-from tests.rows import each, sampled
+from tests.rows import each, opened, sampled
 from tests.serving import server_of
 
 TOYS = (("-m", "tests.hosts.toy", "--http"), "toy")  # the command, and its token
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("served")
-    with Served(environment_of(folder), folder) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(environment_of(tmp_path_factory.mktemp("toys")), ROOT, *TOYS) as one:
-        yield one
+folder = pytest.fixture(scope="module")(lambda tmp_path_factory: tmp_path_factory.mktemp("served"))
+served = opened(lambda folder: Served(environment_of(folder), folder), scope="module")
+toys = opened(lambda folder: Served(environment_of(folder / "toys"), ROOT, *TOYS), scope="module")
 
 
 def text_of(result: Any) -> str:

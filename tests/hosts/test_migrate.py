@@ -122,7 +122,9 @@ def test_an_upgrade_that_was_killed_anywhere_is_done_by_the_next_command(
         assert (journal_hash(store.db), contents(store) == upgraded) == (before, True)
 
 
-def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path) -> None:
+def test_a_store_moves_to_a_server_and_back_into_a_file_or_is_taken_in_from_one_and_a_move_needs_one_end(
+    run: Run, tmp_path: Path
+) -> None:
     file, server = str(tmp_path / "file"), engines.schema(str(tmp_path / "server"))
     own = {"HOLDFAST_HOME": file, "HOLDFAST_DATABASE": ""}
     record = answer(run("remember", "--json", "The staging database is reset every night.", **own))["record"]["id"]
@@ -136,12 +138,7 @@ def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path
     ended(run(*MIGRATE, server, **own), 4, "was moved to")
     home = {"HOLDFAST_HOME": back, "HOLDFAST_DATABASE": ""}
     assert [hit["record"]["id"] for hit in answer(run("recall", "staging", "--json", **home))["hits"]] == [record]
-
-
-def test_a_store_is_taken_in_from_elsewhere_and_a_move_needs_one_end(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    answer(run("remember", "--json", "The staging database is reset.", HOLDFAST_HOME=str(file), HOLDFAST_DATABASE=""))
     there = {"HOLDFAST_HOME": str(tmp_path / "t"), "HOLDFAST_DATABASE": engines.schema(str(tmp_path / "t"))}
-    assert answer(run("store", "migrate", "--from", str(file), "--json", **there))["records"] == 1
+    assert answer(run("store", "migrate", "--from", back, "--json", **there))["records"] == 1
     for ends in ((), ("--to", "/tmp/a", "--from", "/tmp/b")):
         assert run("store", "migrate", *ends).returncode == 64

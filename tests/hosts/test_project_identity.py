@@ -12,7 +12,7 @@ from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import commit, git
 from tests.rows import each, rows
 
-globals().update(scripts_in(__file__, hooks=True))
+scripts_in(globals(), hooks=True)
 pytestmark = pytest.mark.embedded
 
 

@@ -18,7 +18,7 @@ from tests.hosts.running import Forked, Run
 from tests.hosts.scripts import scripts_in
 from tests.rows import refused
 
-globals().update(scripts_in(__file__, HOLDFAST_HOME="{tmp}/store"))
+scripts_in(globals(), HOLDFAST_HOME="{tmp}/store")
 pytestmark = pytest.mark.embedded  # it is about the file
 
 _WRITER = """

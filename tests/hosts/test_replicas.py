@@ -2,4 +2,4 @@
 
 from tests.hosts.scripts import scripts_in
 
-globals().update(scripts_in(__file__, hooks=True))
+scripts_in(globals(), hooks=True)

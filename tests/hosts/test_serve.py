@@ -25,7 +25,7 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.running import ROOT, Run, answer, ended, module, runner, wait_for
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import INITIALIZE
-from tests.rows import missing, rows, some
+from tests.rows import missing, opened, rows, some
 from tests.web.running import CHROMIUM, chromium, stream
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
@@ -59,10 +59,7 @@ def keys(cli: Run) -> dict[str, str]:
     return made
 
 
-@pytest.fixture(scope="module")
-def served(folder: Path, environment: dict[str, str], keys: dict[str, str]) -> Iterator[Served]:
-    with Served(environment, folder, SERVE, keys["anna"]) as one:
-        yield one
+served = opened(lambda folder, environment, keys: Served(environment, folder, SERVE, keys["anna"]), scope="module")
 
 
 def get(served: Served, path: str, key: str = "") -> httpx2.Response:
@@ -148,14 +145,6 @@ def test_sessions_belong_to_their_user_in_the_older_era(served: Served, keys: di
     taken = {"authorization": f"Bearer {keys['ben']}", "mcp_session_id": begun.headers["mcp-session-id"]}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
     assert served.post(listing, mcp_protocol_version="2025-11-25", **taken).status == 404
-
-
-def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
-    assert served.post(b"x" * 100_001).status == 413
-    parts = (b"x" * 1_000 for _ in range(101))  # a body that does not say how long it is
-    origin = {"origin": served.url.removesuffix("/mcp")}
-    assert httpx2.post(urljoin(served.url, "/login"), content=parts, headers=origin, timeout=120).status_code == 413
-    assert served.ask("tools/list").status == 200
 
 
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:

@@ -31,6 +31,7 @@ from holdfast.surfaces.tool import Client
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
+from tests.engine.test_databases import hang_up
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import answer, runner
 from tests.hosts.served import Served
@@ -55,7 +56,7 @@ main()
 class Team:
     """Servers by place, each of which may be replaced while others use it."""
 
-    def __init__(self, stack: ExitStack, folder: Path, url: str, serve: tuple[str, ...] = SERVE) -> None:
+    def __init__(self, stack: ExitStack, folder: Path, url: str, serve: tuple[str, ...]) -> None:
         self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": url}
         own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
         run = runner(folder, folder, **own)
@@ -66,12 +67,6 @@ class Team:
 
     def start(self) -> Served:
         return self._stack.enter_context(Served(self.environment, self._folder, self._serve, self.key))
-
-
-@pytest.fixture
-def team(tmp_path: Path) -> Iterator[Team]:
-    with ExitStack() as stack:
-        yield Team(stack, tmp_path, engines.schema(str(tmp_path)))
 
 
 def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.Event) -> None:
@@ -105,25 +100,6 @@ def under_load(team: Team) -> Iterator[list[str]]:
     for thread in threads:
         thread.join(240)
     assert len(told) == WRITERS * EACH  # clients recovered: each got everything acknowledged in the end
-
-
-def kept_in(url: str) -> list[str]:
-    """Return every text that was recorded."""
-    with closing(Postgres(url)) as admin:
-        rows = admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
-        return [str(row[0]) for row in rows]
-
-
-def test_nothing_acknowledged_is_lost_when_a_server_is_killed_and_the_database_lets_go(team: Team) -> None:
-    url = team.environment["HOLDFAST_DATABASE"]
-    with under_load(team) as told:
-        team.servers[0].process.kill()
-        with closing(Postgres(url)) as admin:
-            others = "pid <> pg_backend_pid() and usename = current_user"
-            admin.query(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
-        team.servers[0] = team.start()
-    assert set(told) <= set(kept_in(url))
-    assert len(told) == len(set(told))
 
 
 class Database:
@@ -169,13 +145,13 @@ class Database:
         self._server.cleanup()
 
 
-database = opened(lambda: closing(Database()), scope="module")
+postgres = opened(lambda: closing(Database()), scope="module")
 
 
 @pytest.fixture(scope="module")
-def dying(tmp_path_factory: pytest.TempPathFactory, database: Database) -> Iterator[Team]:
+def dying(tmp_path_factory: pytest.TempPathFactory, postgres: Database) -> Iterator[Team]:
     with ExitStack() as stack:
-        yield Team(stack, tmp_path_factory.mktemp("dying"), database.url, ("-c", IMPATIENT, *SERVE[2:]))
+        yield Team(stack, tmp_path_factory.mktemp("dying"), postgres.url, ("-c", IMPATIENT, *SERVE[2:]))
 
 
 def real_seconds(took: float, connections: int) -> float:
@@ -183,27 +159,33 @@ def real_seconds(took: float, connections: int) -> float:
     return took + connection.DOUBT_SECONDS - DOUBT + connections * (connection.CONNECT_SECONDS - CONNECT)
 
 
-def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under_load(
-    dying: Team, database: Database
+def test_nothing_acknowledged_is_lost_or_doubled_when_a_server_is_killed_and_the_database_lets_go_and_crashes(
+    dying: Team, postgres: Database
 ) -> None:
     with under_load(dying) as told:
-        before = database.pid
+        before = postgres.pid
+        dying.servers[0].process.kill()
+        with closing(Postgres(postgres.url)) as admin:
+            hang_up(admin)
+        dying.servers[0] = dying.start()
         for _ in range(2):
-            database.crash()
+            postgres.crash()
             time.sleep(0.5)
-        assert database.pid != before
-    with closing(Postgres(database.url)) as admin:
+        assert postgres.pid != before
+    with closing(Postgres(postgres.url)) as admin:
+        bodies = admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
         indexed = admin.query("select count(*) from records join words on words.rowid = records.number")
-    kept = Counter(text for text in kept_in(database.url) if text.startswith("Drawer"))
+    kept = Counter(text for (text,) in bodies if text.startswith("Drawer"))
     assert set(told) == set(kept)
+    assert len(told) == len(set(told))
     assert set(kept.values()) == {1}
     assert indexed[0][0] == sum(kept.values())  # and the views tell the same
 
 
-def test_requests_end_with_a_clear_error_while_the_database_hangs(dying: Team, database: Database) -> None:
+def test_requests_end_with_a_clear_error_while_the_database_hangs(dying: Team, postgres: Database) -> None:
     served = dying.servers[0]
     assert served.ask("tools/list").status == 200
-    with database.hung():
+    with postgres.hung():
         began = time.monotonic()
         reply = served.ask("tools/call", {"name": "recall", "arguments": {"query": "drawer"}})
         assert real_seconds(time.monotonic() - began, connections=2) < 29  # the client of the test gives up after 30
@@ -213,16 +195,16 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(dying: Team, d
 
 
 def test_the_copy_answers_while_the_database_hangs(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"))
+    reached = Opened(lambda: open_memory(settings(tmp_path, postgres.url), folder=tmp_path), Client("test"))
     memory = join(reached(), "test")
     keep(memory, "The ferry leaves from pier nine.", visibility="team")
     refresh_copy(memory)
     time.sleep(1.1)  # it is asked at most once a second whether its database is there
     limit = 40 - real_seconds(0, connections=4)
     monkeypatch.setattr(connection, "DOUBT_SECONDS", DOUBT)
-    with database.hung():
+    with postgres.hung():
         began = time.monotonic()
         here = reached()
         assert time.monotonic() - began < limit
@@ -234,9 +216,9 @@ def test_the_copy_answers_while_the_database_hangs(
 
 
 def test_one_hung_connection_is_given_up_where_somebody_waits(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    db = Postgres(database.url, patience=2.0)
+    db = Postgres(postgres.url, patience=2.0)
     pid = int(db.query("select pg_backend_pid()")[0][0])
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -249,5 +231,5 @@ def test_one_hung_connection_is_given_up_where_somebody_waits(
     with pytest.raises(Unreachable, match="does not answer"), db.transaction():
         db.query("select pg_sleep(5)")  # in the middle of something it is an error
     db.close()
-    with closing(Postgres(database.url)) as busy:
+    with closing(Postgres(postgres.url)) as busy:
         assert busy.query("select pg_sleep(1.5)")  # a busy server is not a hung one

@@ -139,15 +139,6 @@ def test_everybody_sees_their_own(fort: Fort, user: str, name: str, said: tuple[
     assert f">{user}</span>" in browser.get("/").text
 
 
-def test_who_may_see_everything_sees_no_private_records(fort: Fort) -> None:
-    browser = fort.browser("root")
-    assert THERE[1] in browser.get(f"/r/{fort.ids['there']['fact']}").text
-    assert browser.get(f"/r/{fort.ids['own']['fact']}").status_code == 404
-    told = browser.get(f"/api/recall?project=*&q={OWN[0]}+{THERE[0]}+migrations").text
-    assert THERE[1] in told
-    assert OWN[1] not in told
-
-
 @each("path", POSTED)
 def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
     browser, before = fort.browser("anna"), fort.events()

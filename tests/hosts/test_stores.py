@@ -19,7 +19,7 @@ from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import git
 from tests.rows import missing, refused, sampled
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 pytestmark = pytest.mark.embedded
 
 

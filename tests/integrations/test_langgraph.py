@@ -118,21 +118,6 @@ def test_reads_of_a_batch_see_the_store_before_it(store: ours.HoldfastStore) -> 
     assert now.updated_at >= now.created_at
 
 
-def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(
-    store: ours.HoldfastStore, memory: holdfast.Memory
-) -> None:
-    store.put(("a",), "k", {"text": "one"})
-    store.put(("a",), "k", {"text": "two"})
-    store.put(("a", "k"), "c", {"n": 2})
-    store.delete(("a",), "k")
-    assert store.get(("a",), "k") is None
-    assert store.get(("a", "k"), "c") is not None  # what is below it stays
-    (record,) = memory.list(kinds=["item"], states=["retired"])
-    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "retired"]
-    memory.restore(record.id)
-    assert some(store.get(("a",), "k")).value == {"text": "two"}
-
-
 def test_what_cannot_be_stored_is_refused(store: ours.HoldfastStore) -> None:
     refused(holdfast.NotSaved, store.put, ("a",), "k", {"token": TOKEN}, says="credentials")
     refused(holdfast.Invalid, store.put, ("a",), "k", {"when": object()}, says="not JSON")

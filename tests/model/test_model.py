@@ -22,7 +22,7 @@ VALUES = {
     "KINDS": KINDS,
     "TAGS": [f"tag{number}" for number in range(65)],
 }
-globals().update(scripts_in(__file__, VALUES, package="holdfast.model"))
+scripts_in(globals(), VALUES, package="holdfast.model")
 
 
 @given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))

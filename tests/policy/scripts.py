@@ -1,6 +1,6 @@
 """Scripts of pure functions (`tests/scripts.py`): a step calls a function of a package by its name, as `module.function` where several have it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,8 +23,11 @@ class Script(scripts.Script):
 
 
 def scripts_in(
-    module: str, values: dict[str, Any] | None = None, package: str = "holdfast.policy", **steps: scripts.Step
-) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, which may have values and steps of its own."""
+    module: dict[str, Any],
+    values: dict[str, Any] | None = None,
+    package: str = "holdfast.policy",
+    **steps: scripts.Step,
+) -> None:
+    """Add a test for each script in the text beside a test module, which may have values and steps of its own."""
     kind: type[Script] = type("Script", (Script,), {"package": package, "steps": {**Script.steps, **steps}})
-    return scripts.scripts_in(module, lambda _, known: kind(Path(), known | (values or {})))
+    scripts.scripts_in(module, lambda _, known: kind(Path(), known | (values or {})))

@@ -19,7 +19,7 @@ def committed(**given: Any) -> list[str] | None:
     return [found.hash, found.subject] if found else None
 
 
-globals().update(scripts_in(__file__, commit_of=lambda _, given: committed(**given)))
+scripts_in(globals(), commit_of=lambda _, given: committed(**given))
 
 
 def test_every_client_has_tools_that_read_change_and_run() -> None:

@@ -5,7 +5,7 @@ from tests.policy.scripts import scripts_in
 from tests.rows import examples
 
 VALUES = {"BLOCK": "word " * 300, "LONG": "x" * 5_000}
-globals().update(scripts_in(__file__, VALUES, told=lambda _, given: given["piece"].under(given["name"])))
+scripts_in(globals(), VALUES, told=lambda _, given: given["piece"].under(given["name"]))
 
 
 @examples

@@ -4,7 +4,7 @@ from holdfast.surfaces.bettermemory.staleness import Staleness, Status
 from tests.policy.scripts import scripts_in
 from tests.rows import examples
 
-globals().update(scripts_in(__file__, package="holdfast.policy holdfast.surfaces.bettermemory"))
+scripts_in(globals(), package="holdfast.policy holdfast.surfaces.bettermemory")
 
 
 @examples

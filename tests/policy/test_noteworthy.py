@@ -6,7 +6,7 @@ from holdfast.policy.language.mine import FAMILIES, mine
 from holdfast.policy.language.noteworthy import KINDS
 from tests.policy.scripts import scripts_in
 
-globals().update(scripts_in(__file__, {"READER": READER}))
+scripts_in(globals(), {"READER": READER})
 
 
 def test_knowledge_is_found_in_passages_nobody_tuned_for() -> None:

@@ -18,21 +18,16 @@ def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
     return [(str(draft.fields["type"]), draft.title) for draft in drafts]
 
 
-def changed(draft: Draft) -> dict[str, Any]:
-    """Return what a draft says."""
-    return {name: value for name, value in asdict(draft).items() if value != getattr(Draft(body=""), name)}
-
-
 def observed(include_open: bool = False, **trail: Any) -> list[dict[str, Any]]:
-    return [changed(draft) for draft in observations(events_of(**trail), include_open=include_open)]
+    """Return what each draft says."""
+    drafts, usual = observations(events_of(**trail), include_open=include_open), asdict(Draft(body=""))
+    return [{name: value for name, value in asdict(one).items() if value != usual[name]} for one in drafts]
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        observe=lambda _, given: observed(**given),
-        steps=lambda _, given: [len(turn.steps) for turn in turns(events_of(**given))],
-    )
+scripts_in(
+    globals(),
+    observe=lambda _, given: observed(**given),
+    steps=lambda _, given: [len(turn.steps) for turn in turns(events_of(**given))],
 )
 
 

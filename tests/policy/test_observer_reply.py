@@ -17,7 +17,7 @@ STEPS: dict[str, Step] = {
     "turns": lambda _, given: turns(events_of(given["of"])),
     "count": lambda _, given: [given["in"].count(text) for text in given["of"]],
 }
-globals().update(scripts_in(__file__, {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.policy", **STEPS))
+scripts_in(globals(), {"CODE": CODE, "WHOLE": WHOLE}, "holdfast.policy", **STEPS)
 
 
 @examples

@@ -2,4 +2,4 @@
 
 from tests.policy.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())

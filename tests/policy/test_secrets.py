@@ -1,13 +1,14 @@
 """Credentials of every kind are found in their surroundings, and what only looks like one is left alone."""
 
 import json
+from collections.abc import Callable
 
 from bench import planting
 from bench.labelled import SPLITS
 from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
-from holdfast.policy.secrets.find import _hinted, find_secrets, mask_secrets, masked, secrets_in
-from holdfast.policy.secrets.words import RULES
-from tests.rows import WHOLE, each, examples
+from holdfast.policy.secrets.find import _hinted, drop_private, find_secrets, mask_secrets, masked, secrets_in
+from holdfast.policy.secrets.words import COMMANDS, RULES
+from tests.rows import WHOLE, cpu_seconds, each, examples, rows, sampled
 
 PLANTED = [row for split in SPLITS for row in planted(split)]
 PASSWORD = "Xk9!mQ2#" + "vLw7"
@@ -111,3 +112,25 @@ def test_nothing_that_stands_before_a_prefix_hides_it(before: str) -> None:
         clean = mask_secrets(f"see {before}{token} there")
         assert token[10:] not in clean
         assert clean.endswith("] there")
+
+
+SIZE = 20_000  # characters
+MOST = 60  # times what prose of the same length takes
+PROSE = "The quick brown fox jumps over the lazy dog, and nobody knows why it did so on Monday. "
+HINTS = sorted({hint for _, hints, _, _ in RULES for hint in hints.removeprefix("~").split()})
+NAMES = sorted({name for names, _, _ in COMMANDS for name in names.split()})
+SEEDS: list[str] = rows("texts_that_look_like_the_beginning_of_a_secret")
+
+
+def seconds(look: Callable[[str], object], seed: str, times: int = 1) -> float:
+    return cpu_seconds(look, (seed * (SIZE // len(seed) + 1))[:SIZE], times=times)
+
+
+def test_no_text_takes_long() -> None:
+    usual = seconds(find_secrets, PROSE, 5)
+    texts = sampled([seed + filling for seed in (*SEEDS, *NAMES, *HINTS) for filling in ("", " ", "\n")], 47)
+    slow = [text for text in texts if seconds(find_secrets, text) > MOST * usual]
+    # Measured again before it counts: the machine may have been busy with something else.
+    assert [text for text in slow if seconds(find_secrets, text, 3) > MOST * usual] == []
+    private = ("<private>", "<private", "</private>", "<private></private>", "<PRIVATE>x", "<")
+    assert [text for text in private if seconds(drop_private, text, 3) > MOST * usual] == []

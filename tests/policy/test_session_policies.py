@@ -14,7 +14,7 @@ from tests.rows import each
 
 RESULTS = [{"type": "tool_result", "content": text} for text in ("short", "x" * 3_000)]
 VALUES = {"RESULTS": json.dumps({"type": "user", "message": {"content": RESULTS}})}
-globals().update(scripts_in(__file__, VALUES, package="holdfast.policy holdfast.verbs"))
+scripts_in(globals(), VALUES, package="holdfast.policy holdfast.verbs")
 
 
 def test_a_wording_is_assigned_by_chance_but_stays() -> None:

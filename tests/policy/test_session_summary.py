@@ -17,7 +17,7 @@ STEPS: dict[str, Step] = {
     "summary": lambda _, given: summary(events_of(**given), READER),
     "handover": lambda _, given: handover(events_of(**given), 500, READER),
 }
-globals().update(scripts_in(__file__, {"READER": READER}, "holdfast.policy", **STEPS))
+scripts_in(globals(), {"READER": READER}, "holdfast.policy", **STEPS)
 
 
 @each("name", sampled(EXPECTED, 7))

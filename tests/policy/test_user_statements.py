@@ -15,7 +15,7 @@ def said_in(text: str, answer: str = "") -> list[Said]:
 
 
 VALUES = {"READER": READER, "WITHOUT_CLASSIFIER": SentenceReader()}
-globals().update(scripts_in(__file__, VALUES, said_in=lambda _, given: said_in(**given)))
+scripts_in(globals(), VALUES, said_in=lambda _, given: said_in(**given))
 
 
 @each("split", SPLITS)

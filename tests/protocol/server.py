@@ -1,7 +1,6 @@
 """The conformance fixtures behind the production HTTP application. The suite knows no token, so one is put in for it."""
 
 import sys
-from typing import NoReturn
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -9,15 +8,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from holdfast.hosts.loopback import listening
 from holdfast.hosts.mcp.http import app
 from holdfast.surfaces.tool import Call
+from tests.hosts.toy import no_memory
 from tests.protocol.fixtures import surface
 from tests.serving import server_of
 
 TOKEN = "of-the-suite"
-
-
-def no_store() -> NoReturn:
-    """Stand for the memory, which no fixture needs."""
-    raise AssertionError
 
 
 class Introduced:
@@ -35,7 +30,7 @@ class Introduced:
 if __name__ == "__main__":
     with listening(0) as listener:
         port = int(listener.getsockname()[1])
-        served = Introduced(app(server_of(surface, Call(open=no_store)), token=TOKEN, port=port))
+        served = Introduced(app(server_of(surface, Call(open=no_memory)), token=TOKEN, port=port))
         print(f"http://127.0.0.1:{port}/mcp", file=sys.stderr, flush=True)
         uvicorn.Server(uvicorn.Config(served, log_level="warning", lifespan="on")).run(sockets=[listener])
     sys.exit(0)

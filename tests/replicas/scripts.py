@@ -142,8 +142,8 @@ class Script(scripts.Script):
     }
 
 
-def scripts_in(module: str, kind: str = "") -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, about one kind of replica or those that a script names."""
+def scripts_in(module: dict[str, Any], kind: str = "") -> None:
+    """Add a test for each script in the text beside a test module, about one kind of replica or those that a script names."""
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         folder = request.getfixturevalue("tmp_path")
@@ -157,4 +157,4 @@ def scripts_in(module: str, kind: str = "") -> dict[str, Callable[..., None]]:
             script.make_strangers()
         return script
 
-    return scripts.scripts_in(module, start)
+    scripts.scripts_in(module, start)

@@ -16,7 +16,7 @@ from tests.replicas.seats import Seat
 from tests.rows import WHOLE, examples
 
 KIND = "folder"
-globals().update(scripts_in(__file__, KIND))
+scripts_in(globals(), KIND)
 
 
 def test_a_file_reads_like_one(ada: Seat) -> None:

@@ -25,7 +25,7 @@ from tests.replicas.seats import Seat, commit, git, synced
 from tests.rows import WHOLE
 
 KIND = "notes"
-globals().update(scripts_in(__file__, KIND))
+scripts_in(globals(), KIND)
 
 
 def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:

@@ -27,7 +27,7 @@ from tests.replicas.scripts import scripts_in
 from tests.replicas.seats import Seat, git, seating, synced
 from tests.rows import WHOLE
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 SECRET = "npm_" + "aB1" * 12
 

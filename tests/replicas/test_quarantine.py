@@ -35,7 +35,7 @@ from tests.replicas.scripts import scripts_in
 from tests.replicas.seats import WHO, commit, git
 from tests.rows import WHOLE, each, examples, missing, refused
 
-globals().update(scripts_in(__file__, "notes"))
+scripts_in(globals(), "notes")
 
 
 def test_a_password_in_an_address_is_not_kept(memory: Memory, tmp_path: Path) -> None:

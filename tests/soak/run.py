@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -145,6 +145,7 @@ def _started(play: Soak, role: str, guise: str) -> "subprocess.Popen[bytes]":
     log = play.folder / "logs" / f"{role}-{guise}-{uuid4().hex[:8]}.jsonl"
     command = [sys.executable, "-m", "tests.soak.actors", role, str(log), str(play.stop), guise]
     environment = play.environment(far=far) | ({"SOAK_STEADY": "1"} if guise == "steady" else {})
+    poor = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (POOR, POOR))  # the same refusal a full disk gives
     with (play.folder / "logs" / "errors.txt").open("ab") as errors:
         return subprocess.Popen(
             [*READ_ONLY, _MOUNT, "sh", *command] if role == "reader" else command,
@@ -152,13 +153,8 @@ def _started(play: Soak, role: str, guise: str) -> "subprocess.Popen[bytes]":
             env=environment,
             stderr=errors,
             stdout=subprocess.DEVNULL,
-            preexec_fn=_poor if guise == "poor" else None,  # noqa: PLW1509  there are no threads here
+            preexec_fn=poor if guise == "poor" else None,  # noqa: PLW1509  there are no threads here
         )
-
-
-def _poor() -> None:
-    """Let no file of this process grow beyond a few hundred kilobytes: the same refusal a full disk gives."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (POOR, POOR))
 
 
 @cache

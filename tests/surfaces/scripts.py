@@ -1,6 +1,5 @@
 """Scripts of the tools of a surface (`tests/scripts.py`), called as a host does, in a session on a store of their own."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -65,9 +64,9 @@ class Script(verbs.Script):
     )
 
 
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module, about the surface that it is named for."""
-    surface = surface_named(Path(module).stem.removeprefix("test_").replace("_", "-"))
+def scripts_in(module: dict[str, Any]) -> None:
+    """Add a test for each script in the text beside a test module, about the surface that it is named for."""
+    surface = surface_named(Path(module["__file__"]).stem.removeprefix("test_").replace("_", "-"))
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         time, tmp = request.getfixturevalue("time"), request.getfixturevalue("tmp_path")
@@ -77,4 +76,4 @@ def scripts_in(module: str) -> dict[str, Callable[..., None]]:
         known |= {"session": memory.actor.session, "tmp": str(tmp)}
         return Script(tmp, known, memory=memory, time=time, request=request, surface=surface)
 
-    return scripts.scripts_in(module, start)
+    scripts.scripts_in(module, start)

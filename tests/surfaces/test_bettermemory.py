@@ -3,7 +3,7 @@
 from holdfast.surfaces.bettermemory.tools import MOST_LISTED, surface
 from tests.surfaces.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 def test_the_policy_fits_where_clients_cut_it() -> None:

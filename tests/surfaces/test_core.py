@@ -23,7 +23,7 @@ from tests.surfaces.examples import SCAR
 from tests.surfaces.scripts import scripts_in
 from tests.verbs import scripts
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 OWN: dict[str, Any] = {"actor": Actor(kind="agent", name="claude"), "config": {"starters": False}}

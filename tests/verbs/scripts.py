@@ -127,13 +127,13 @@ class Script(scripts.Script):
     }
 
 
-def scripts_in(module: str, *functions: Callable[..., Any], **named: Callable[..., Any]) -> dict[str, Any]:
-    """Return a test for each script in the text beside a test module, which may have functions as steps of its own.
+def scripts_in(module: dict[str, Any], *functions: Callable[..., Any], **named: Callable[..., Any]) -> None:
+    """Add a test for each script in the text beside a test module, which may have functions as steps of its own.
 
     The fixture `memory` opens what a script acts on.
     """
     steps = {name: step_of(do) for name, do in ({do.__name__: do for do in functions} | named).items()}
-    return scripts.scripts_in(module, lambda request, known: script_of(request, known, **steps))
+    scripts.scripts_in(module, lambda request, known: script_of(request, known, **steps))
 
 
 def step_of(do: Callable[..., Any]) -> scripts.Step:

@@ -53,7 +53,7 @@ def taken(memory: Memory, options: dict[str, Any] | None = None, **given: Any) -
     return take(memory, *(item(key, given[key]) for key in given), **options or {})
 
 
-globals().update(scripts_in(__file__, take=taken, records=all_records))
+scripts_in(globals(), take=taken, records=all_records)
 
 
 ON_ENGINES = [("claude-mem", "postgres"), *((name, DEFAULT) for name in FIXTURES)]

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, epoch_ms
 from holdfast.model.query import Query
 from holdfast.model.record import Record
@@ -21,7 +20,7 @@ from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import list_sessions
 from holdfast.verbs.sessions.thread import open_threads
 from holdfast.verbs.upkeep.doctor import back_up_store
-from tests.conftest import START, Time, keep, make_memory
+from tests.conftest import START, Time, keep, make_memory, recorded
 from tests.replicas.seats import seating
 from tests.rows import rows
 from tests.verbs.scripts import Script
@@ -39,14 +38,11 @@ ORDERS, REFUNDS = "Orders live in PostgreSQL: the ledger needs transactions.", "
 def arrive(memory: Memory) -> Record:
     """Let a stranger's memory arrive. (One that is dated a day ahead would have to wait.)"""
     clock = Clock(lambda: epoch_ms(memory.clock.now()) / 1000)
-    about = clock.tick()
-    data = {"body": "Parcels leave at noon.", "title": "Parcels", "kind": "fact", "visibility": "team"}
-    eve = Actor(kind="user", name="eve")
-    event = Event(id=about, about=about, verb="recorded", at=clock.now(), by=eve, data=data)
-    by = {about: "eve <eve@example.org>"}
+    event = recorded(clock, "Parcels leave at noon.", title="Parcels", kind="fact", visibility="team")
+    by = {event.id: "eve <eve@example.org>"}
     found = passed(memory, [event], with_team(memory.project), carriers=lambda _: by)
     keep_events(memory, [*found.marks, *found.events])
-    return find(memory, about).record
+    return find(memory, event.id).record
 
 
 class Jumping(Script):

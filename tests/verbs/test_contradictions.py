@@ -5,10 +5,8 @@ from holdfast.verbs.truth.contradictions import compare, open_contradictions
 from tests.verbs.scripts import scripts_in
 
 # Both compare what is new first, as the worker does.
-globals().update(
-    scripts_in(
-        __file__,
-        found=lambda script, _: (compare(script.memory), open_contradictions(script.memory))[1],
-        alike=lambda script, _: (compare(script.memory), proposals(script.memory))[1],
-    )
+scripts_in(
+    globals(),
+    found=lambda script, _: (compare(script.memory), open_contradictions(script.memory))[1],
+    alike=lambda script, _: (compare(script.memory), proposals(script.memory))[1],
 )

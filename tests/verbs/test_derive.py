@@ -47,16 +47,14 @@ def left(memory: Memory, state: str = "") -> list[Record]:
     return [record for record in found if record.kind not in ("observation", "summary") and state in record.state]
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        talk,
-        pasted,
-        left,
-        derive=derived,
-        summarise=lambda script, given: summarise(script.memory, events_of(**given)),
-        used=lambda script, _: [event.data for _, event in script.memory.store.journal() if event.verb == "used"],
-    )
+scripts_in(
+    globals(),
+    talk,
+    pasted,
+    left,
+    derive=derived,
+    summarise=lambda script, given: summarise(script.memory, events_of(**given)),
+    used=lambda script, _: [event.data for _, event in script.memory.store.journal() if event.verb == "used"],
 )
 
 

@@ -36,14 +36,12 @@ def prepared(memory: Memory, name: str) -> Path:
     return file
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        prepare=prepared,
-        prompted=lambda script, given: trail.add(script.memory.store, [HookEvent(**PROMPT | given)]),
-        masked=lambda _, given: Eraser(sentences_in([{"body": TEXT}])).masked(given["of"]),
-        unfinished=lambda script, _: unfinished(script.memory.store.folder),
-    )
+scripts_in(
+    globals(),
+    prepare=prepared,
+    prompted=lambda script, given: trail.add(script.memory.store, [HookEvent(**PROMPT | given)]),
+    masked=lambda _, given: Eraser(sentences_in([{"body": TEXT}])).masked(given["of"]),
+    unfinished=lambda script, _: unfinished(script.memory.store.folder),
 )
 
 

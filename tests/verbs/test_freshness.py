@@ -75,22 +75,20 @@ def file_of(script: Script, name: str, text: str) -> None:
     git("commit", "-qm", name)
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        change,
-        file_of,
-        judged,
-        state=state_of,
-        git=lambda script, words: script.request.getfixturevalue("git")(*words.split()),
-        words=lambda memory, of: freshness_text(judged(memory, of)),
-        details=lambda memory, of: details(judged(memory, of)),
-        report=lambda memory: page("health", health(memory)),
-        elsewhere=lambda script: script.go_on(replace(script.memory, checkout=RemoteCheckout("example.org/other"))),
-        commits=lambda memory, of: staleness_of(memory, of).commits,
-        large=lambda script, path: (script.folder / path).write_text("x" * 200_000),
-        mark_of=lambda _, record, anchor: record.seen.marks[anchor],
-    )
+scripts_in(
+    globals(),
+    change,
+    file_of,
+    judged,
+    state=state_of,
+    git=lambda script, words: script.request.getfixturevalue("git")(*words.split()),
+    words=lambda memory, of: freshness_text(judged(memory, of)),
+    details=lambda memory, of: details(judged(memory, of)),
+    report=lambda memory: page("health", health(memory)),
+    elsewhere=lambda script: script.go_on(replace(script.memory, checkout=RemoteCheckout("example.org/other"))),
+    commits=lambda memory, of: staleness_of(memory, of).commits,
+    large=lambda script, path: (script.folder / path).write_text("x" * 200_000),
+    mark_of=lambda _, record, anchor: record.seen.marks[anchor],
 )
 
 

@@ -28,7 +28,7 @@ def plain(record: Record) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__slots__ if name not in OWN} | {"seen": seen}
 
 
-globals().update(scripts_in(__file__, plain=lambda _, given: plain(given["of"])))
+scripts_in(globals(), plain=lambda _, given: plain(given["of"]))
 AFTER: dict[str, str] = rows("state_after_a_choice")  # of the item's record; other choices leave it active
 # Nothing shows yet that it helps; the edit of this test leaves what is wrong; a replaced text was looked at.
 WAITS_STILL = {("unused", "approve"), ("unused", "edit"), ("stale", "edit"), ("contradiction", "edit")}

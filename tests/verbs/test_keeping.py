@@ -3,4 +3,4 @@
 from tests.verbs.scripts import scripts_in
 
 MEMORY = {"config": {"starters": False, "hot_capacity": 3}}
-globals().update(scripts_in(__file__))
+scripts_in(globals())

@@ -53,9 +53,7 @@ def reports(script: Script) -> dict[str, Any]:
     return found | {"hooks": json.loads(file.read_text())}
 
 
-globals().update(
-    scripts_in(__file__, filled, reports, projects=lambda script, _: " ".join(script.memory.store.projects()))
-)
+scripts_in(globals(), filled, reports, projects=lambda script, _: " ".join(script.memory.store.projects()))
 
 
 def test_items_that_were_saved_as_facts_are_recognised_when_a_store_is_opened(tmp_path: Path, time: Time) -> None:

@@ -67,14 +67,12 @@ def a_day_later(script: Script, words: Sequence[str]) -> str:
     return of(script).git(*words)
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        learn=learned,
-        commit=committed,
-        git=a_day_later,
-        learned_up_to=lambda memory: memory.store.setting(f"learned {memory.project}"),
-    )
+scripts_in(
+    globals(),
+    learn=learned,
+    commit=committed,
+    git=a_day_later,
+    learned_up_to=lambda memory: memory.store.setting(f"learned {memory.project}"),
 )
 
 

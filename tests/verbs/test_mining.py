@@ -32,7 +32,7 @@ def occurrences(memory: Memory) -> dict[str, int]:
     return {row[0]: row[1] for row in memory.store.db.query("select body, occurrences from patterns order by body")}
 
 
-globals().update(scripts_in(__file__, said, mine, occurrences, close=lambda script, _: script.memory.close()))
+scripts_in(globals(), said, mine, occurrences, close=lambda script, _: script.memory.close())
 
 
 @on_both

@@ -2,4 +2,4 @@
 
 from tests.verbs.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())

@@ -64,15 +64,13 @@ def derived(memory: Memory, since: str = "", include_open: bool = False, **trail
     return derive(memory, events_of(**trail), since=since, include_open=include_open)
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        watch,
-        stub=stub_of,
-        derive=derived,
-        summarise=lambda memory, trail, more, **given: summarise(memory, events_of(trail, more), **given),
-        wait=lambda script, seconds, less=0: script.time.pass_days((seconds - less) / 86_400),
-    )
+scripts_in(
+    globals(),
+    watch,
+    stub=stub_of,
+    derive=derived,
+    summarise=lambda memory, trail, more, **given: summarise(memory, events_of(trail, more), **given),
+    wait=lambda script, seconds, less=0: script.time.pass_days((seconds - less) / 86_400),
 )
 
 

@@ -27,7 +27,7 @@ def added(memory: Memory, since: str) -> list[str]:
     return [line for line in brief_of(memory).text.splitlines() if line not in since.splitlines()]
 
 
-globals().update(scripts_in(__file__, added, lines=lines_of))
+scripts_in(globals(), added, lines=lines_of)
 
 
 @each("kind", [kind for kind in KINDS if kind not in SEPARATE])

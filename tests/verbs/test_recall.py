@@ -1,7 +1,7 @@
 """Finding things: by word, by meaning, in the right project, at the right time, and honestly."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from tests.conftest import Time, at_once, keep, make_memory, recorded
-from tests.rows import each, of_type
+from tests.rows import each, of_type, opened
 from tests.verbs.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 class Topics:
@@ -57,10 +57,7 @@ class Topics:
         return word != "trumpte"  # an encoder knows most words
 
 
-@pytest.fixture
-def meaning(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, embedder=Topics()) as memory:
-        yield memory
+meaning = opened(lambda tmp_path, time: make_memory(tmp_path, time, embedder=Topics()))
 
 
 def titles(found: Recalled) -> list[str]:
@@ -102,15 +99,6 @@ def test_an_embedder_that_breaks_is_another_or_is_newer_is_noticed_and_vectors_a
     assert (len(found.hits), found.search, found.lagging) == (1, "hybrid", 0)
     assert (catch_up(meaning), catch_up(meaning)) == (1, 0)
     assert embedder.embedded == ["car", "car", "The automobile is in the garage."]
-
-
-def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Path, time: Time) -> None:
-    keep(meaning, "A loaf is on the table.")
-    assert recall(meaning, Query(text="car")).hits == ()
-    with make_memory(tmp_path, time, embedder=Topics()) as other:
-        keep(other, "The automobile is in the garage.")
-        catch_up(other)
-    assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
 
 
 def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog: pytest.LogCaptureFixture) -> None:

@@ -54,13 +54,11 @@ def date(script: Any, path: str, seconds: float) -> None:
     os.utime(script.folder / path, (script.time.now + seconds,) * 2)
 
 
-globals().update(
-    scripts_in(
-        __file__,
-        die,
-        date,
-        payload,
-        process=lambda script, **given: script.go_on(script.request.getfixturevalue("process")(**given)),
-        export=lambda memory: "\n".join(export(memory)),
-    )
+scripts_in(
+    globals(),
+    die,
+    date,
+    payload,
+    process=lambda script, **given: script.go_on(script.request.getfixturevalue("process")(**given)),
+    export=lambda memory: "\n".join(export(memory)),
 )

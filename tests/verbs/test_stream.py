@@ -67,7 +67,7 @@ def ran(script: Script, number: str) -> None:
     told(script, int(number), "PostToolUse", tool="Bash", took_ms=10.0 + int(number))
 
 
-globals().update(scripts_in(__file__, told, busy, ran, pages, tally, trail=add))
+scripts_in(globals(), told, busy, ran, pages, tally, trail=add)
 
 
 def test_two_who_drain_the_same_spool_do_not_stumble(memory: Memory, tmp_path: Path) -> None:

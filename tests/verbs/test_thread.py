@@ -5,12 +5,10 @@ from holdfast.verbs.sessions.scars import Answer
 from tests.calls import made, refusal_of
 from tests.verbs.scripts import scripts_in
 
-globals().update(
-    scripts_in(
-        __file__,
-        scar_called,
-        note_use,
-        reflect=lambda script, given: reflect(script.memory, [made(Answer, answer) for answer in given["answers"]]),
-        no_scar=lambda script, given: refusal_of(scar_called, (script.memory,), given),
-    )
+scripts_in(
+    globals(),
+    scar_called,
+    note_use,
+    reflect=lambda script, given: reflect(script.memory, [made(Answer, answer) for answer in given["answers"]]),
+    no_scar=lambda script, given: refusal_of(scar_called, (script.memory,), given),
 )

@@ -20,7 +20,7 @@ def recorded(memory: Memory, id_: str, text: str) -> None:
     memory.commit([replace(event, id=id_)])
 
 
-globals().update(scripts_in(__file__, recorded))
+scripts_in(globals(), recorded)
 
 
 def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: Memory) -> None:

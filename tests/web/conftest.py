@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from starlette.testclient import TestClient
 
 from holdfast.compose.settings import Settings, load_settings
@@ -14,7 +13,8 @@ from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
 from holdfast.model.event import Actor
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, make_memory
+from tests.conftest import make_memory
+from tests.rows import opened
 
 PORT = 4654
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -64,7 +64,4 @@ def viewer_of(seen: Memory, folder: Path) -> Iterator[Site]:
     seen.close()
 
 
-@pytest.fixture
-def site(tmp_path: Path, time: Time) -> Iterator[Site]:
-    with viewer_of(make_memory(tmp_path, time), tmp_path) as one:
-        yield one
+site = opened(lambda tmp_path, time: viewer_of(make_memory(tmp_path, time), tmp_path))

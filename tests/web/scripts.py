@@ -95,10 +95,10 @@ def drifted(folder: Path, time: Time) -> Iterator[tuple[Site, Record]]:
         yield site, record
 
 
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
+def scripts_in(module: dict[str, Any]) -> None:
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         site, time, tmp = (request.getfixturevalue(name) for name in ("site", "time", "tmp_path"))
         known |= {"long": "x" * 600}
         return Script(tmp, known, memory=site.memory, time=time, request=request, site=site)
 
-    return scripts.scripts_in(module, start)
+    scripts.scripts_in(module, start)

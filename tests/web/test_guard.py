@@ -3,7 +3,6 @@
 import shlex
 from html.parser import HTMLParser
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -96,19 +95,6 @@ def test_no_path_leads_out(site: Site, path: str) -> None:
     assert answer.status_code in (400, 404), answer.text[:200]
     assert "root:" not in answer.text
     assert "def make_app" not in answer.text
-
-
-def test_a_cited_path_is_only_read_inside_the_checkout(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "inside.py").write_text("here = 1\n")
-    (tmp_path.parent / "outside.py").write_text("secret = 1\n")
-    (tmp_path / "link.py").symlink_to(tmp_path.parent / "outside.py")
-    anchors = ("inside.py", "../outside.py", str(tmp_path.parent / "outside.py"), "link.py", "/etc/passwd")
-    record = keep(site.memory, "Read the settings first.", anchors=anchors, project="")
-    said = site.get(f"/r/{record.id}/anchors")
-    assert 'here = <span class="h-mi">1</span>' in said
-    assert "secret = 1" not in said
-    assert "root:" not in said
-    assert said.count("outside this checkout") == 4
 
 
 class _Page(HTMLParser):

@@ -35,7 +35,7 @@ from tests.rows import missing, some
 from tests.web.conftest import ORIGIN, Site
 from tests.web.scripts import drifted, scripts_in
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 

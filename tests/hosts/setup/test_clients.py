@@ -306,6 +306,8 @@ def test_an_environment_that_will_be_gone_is_refused() -> None:
 
 
 def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
+    place.path("{codex}").mkdir()
+    assert place.checks()["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
     names = {client.name for client in CLIENTS}
     place.init(*names)
     checks = place.checks()
@@ -323,11 +325,6 @@ def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
     assert {name for name, check in checks.items() if check.fix} == names
     assert f"starts {place.made.python}, which is not there" in checks["continue"].found
     assert checks["zed"].fix == "holdfast init --client zed"
-
-
-def test_what_was_found_and_is_not_set_up_is_mentioned(place: Place) -> None:
-    place.path("{codex}").mkdir()
-    assert place.checks()["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
 
 
 def test_hooks_that_fire_twice_are_found(place: Place) -> None:

@@ -12,7 +12,7 @@ from tests.hosts.scripts import everything_under, scripts_in
 from tests.hosts.test_mcp import messages
 from tests.rows import rows
 
-globals().update(scripts_in(__file__))
+scripts_in(globals())
 
 
 @pytest.fixture
