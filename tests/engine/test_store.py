@@ -94,7 +94,7 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
 def test_a_commit_is_all_or_nothing(store: Store, clock: Clock) -> None:
     store.commit([recorded(clock, "kept")])
     before = everything(store)
-    with patch.object(vectors.vectors, "apply", lambda *_: 1 / 0):
+    with patch.object(labels.labels, "apply", lambda *_: 1 / 0):
         refused(ZeroDivisionError, store.commit, [recorded(clock, "lost")])
     assert (everything(store), len(list(store.journal()))) == (before, 1)
     store.commit([recorded(clock, "after")])

@@ -19,7 +19,7 @@ LONGEST = 256  # tokens; passages are cut shorter than this
 # Word pieces of both texts.
 LONGEST_JUDGED = {"user": (80, 64), "agent": (90, 64), "pair": (80, 80), "answers": (64, 100)}
 # What scores are divided by, so that probabilities are right as often as they say: fitted on `classifier/held`, development half.
-TEMPERATURES = {"user": 0.85, "agent": 1.0, "pair": 0.92, "answers": 1.05}
+TEMPERATURES = {"user": 0.85, "agent": 1.0, "pair": 1.0, "answers": 1.05}
 
 
 class LocalEmbedder:
@@ -69,7 +69,7 @@ class LocalEmbedder:
 class LocalClassifier:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = "holdfast-classifier-10"  # changes with the weights: what was judged by another is judged again
+    name = "holdfast-classifier-11"  # changes with the weights: what was judged by another is judged again
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder

@@ -234,7 +234,7 @@ class _Search:
             (one, self.places[one.number])
             for one in heapq.nlargest(LENDERS, candidates.values(), key=attrgetter("base"))
         ]
-        talks = records.conversations(self.store.db, (place.session for _, place in best if place.author))
+        talks = records.conversations(self.store, (place.session for _, place in best if place.author))
         lenders = [(one, place) for one, place in best if place.session in talks]
         if not lenders:
             return

@@ -156,10 +156,10 @@ def written_in(
     return [row[0] for rows in query_each(db, SQL["written_in"], each, {"most": most}) for row in rows]
 
 
-def conversations(db: Database, sessions: Iterable[str]) -> set[str]:
+def conversations(store: Journal, sessions: Iterable[str]) -> set[str]:
     """Return the sessions in which several people wrote."""
     named = sorted({session for session in sessions if session})
-    return set(column(db, SQL["conversations"], {"sessions": named})) if named else set()
+    return set(column(store.db, SQL["conversations"], {"sessions": named})) if named else set()
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:

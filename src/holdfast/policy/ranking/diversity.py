@@ -12,7 +12,7 @@ from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.language.overlap import words
 
 ABOUT_AS_WELL = 0.7  # of the score of the hit it replaces
-SAME = 0.9  # share of the shorter text's words that makes two texts the same
+SAME = 0.999  # share of the shorter text's words that makes two texts the same: other numbers or names make others
 SNIPPET = 280  # characters: two or three lines
 LOOKED_AT = 20_000  # characters of a long text that are searched for the snippet
 TRIED = 4  # places that are compared: those of the rarest words

@@ -349,7 +349,7 @@ def read_leaders(
     leaders = _read(memory, asked, list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS])))
     first = leaders[0][1]
     session = first.by.session if first.by.kind == "user" else ""
-    if not gate.is_statement(first.text) or records.conversations(memory.store.db, [session]):
+    if not gate.is_statement(first.text) or records.conversations(memory.store, [session]):
         return
     parts = [snippet(record.text, idf) for _, record in leaders]
     read = [reader.chances("answers", asked.query.text, part)["yes"] for part in parts]
