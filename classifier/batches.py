@@ -31,7 +31,7 @@ BATCH, PAIRS, JOINED, MADE, CARDS, GROUPS, TRANSLATED = 96, 224, 24, 40, 48, 24,
 # for a conflict, and there are fewer such pairs. Pairs in two languages are drawn more often.
 DRAWN = {"conflict": 1.0, "same": 1.8, "refines": 1.2, "other": 1.0}
 ABROAD, ACROSS = 1.5, 2.5  # how often pairs are drawn that are not English, and that are in two languages
-MORE = 0.67  # share of the pairs and sentences of a step that are of the files named by `--more`
+MORE = 0.5  # share of the pairs and sentences of a step that are of the files named by `--more`
 COLLECTED = 0.4  # share of the questions that are about code, patches, reports and conversations
 NAMES, SIGNED = "Ana Bo Chloe Dmitri Emeka Fatima Greta Hiro Ines Joao Kim Lars Mei Nadia Omar Priya".split(), 0.15
 # Share of the made up pairs that say the same almost alike, that differ in a number, that are told as past, as an idea, or

@@ -2,8 +2,10 @@
 
 python -m classifier.train --held            hold out 15 % of the data, print how well it is told, write the temperatures
 python -m classifier.train --out FOLDER      train on everything and write classifier.onnx and classifier.bin
+python -m classifier.train --further --more user-30 pairs-75 … --out FOLDER   teach the classifier that is there new files
 
-`--collected` names the file that `encoder.collect` wrote: with it, the classifier also learns whether code, patches,
+`--parallel` names the file that `classifier.parallel` wrote: texts that stand in several languages, which are learned
+first, or beside the new files. `--collected` names the file that `encoder.collect` wrote: with it, the classifier also learns whether code, patches,
 reports and turns of conversations answer a question. Half an hour on a GPU, many hours on two CPU cores. The same seed
 gives the same model on the same machine.
 """
@@ -38,6 +40,13 @@ SMOOTHING, AGREEMENT = 0.05, 1.5
 MODELS = 4
 TAUGHT = 0.13  # share of the epochs in which the average is taught
 BEGINNING = 2e-4  # rate of the steps on texts in several languages, which come first
+FURTHER = {
+    "pair": 0.44,
+    PARALLEL: 0.2,
+    "answers": 0.17,
+    "user": 0.13,
+    "agent": 0.06,
+}  # of the steps, if there are more files
 Weights = dict[str, Tensor]
 
 
@@ -103,8 +112,12 @@ class Trainer:
         """Learn languages, train several models on all tasks, mixed; then their average, taught by what they say together.
 
         The average is right more often than each of its parts, and depends less on the order of the examples. Being
-        taught, it also learns from pairs that nobody labelled.
+        taught, it also learns from pairs that nobody labelled. With `further`, only go on with the classifier that is there.
         """
+        if self.options.further:
+            shares = {task: share for task, share in FURTHER.items() if task != PARALLEL or self.data.parallel}
+            self.trained(random.choices([*shares], [*shares.values()], k=self.options.steps), self.options.rate)
+            return
         file: Path | None = self.options.begun
         if file and file.exists():
             begun: Arrays = dict(np.load(file))
@@ -157,13 +170,13 @@ class Trainer:
 
     def trained(self, plan: Sequence[str], rate: float, number: int = 0) -> Weights:
         """Return the weights after some steps, while the rate falls to nothing."""
-        heads = [*self.net.head.parameters(), *self.net.guess.parameters()]
+        heads, guess = [*self.net.head.parameters()], [*self.net.guess.parameters()]
         vectors = [self.net.tasks, self.net.segment_vectors]
-        known = {id(parameter) for parameter in (*heads, *vectors)}
+        known = {id(parameter) for parameter in (*heads, *guess, *vectors)}
         body = [each for each in self.net.parameters() if each.requires_grad and id(each) not in known]
-        rates = (rate, rate, rate) if self.options.further else (rate, 5e-4, 1e-3)
+        rates = (rate, rate, rate, 8e-4) if self.options.further else (rate, 5e-4, 1e-3, 8e-4)
         optimizer = torch.optim.AdamW(
-            [{"params": each, "lr": 0.0} for each in (body, heads, vectors)],
+            [{"params": each, "lr": 0.0} for each in (body, heads, vectors, guess)],
             weight_decay=0.01,
             fused=self.device == "cuda",
         )
@@ -280,7 +293,7 @@ def main() -> None:
     parser.add_argument("--collected", type=Path, help="what `encoder.collect` wrote")
     parser.add_argument("--parallel", type=Path, help="what `classifier.parallel` wrote: texts to begin with")
     parser.add_argument("--begun", type=Path, help="weights after these texts: read from here, or written")
-    parser.add_argument("--steps", type=int, default=5_000, help="on texts in several languages")
+    parser.add_argument("--steps", type=int, default=4_000, help="on texts in several languages, or of `--further`")
     parser.add_argument("--further", action="store_true", help="begin with the classifier that is there")
     parser.add_argument("--more", nargs="*", default=[], help="files of data that two thirds of each step are of")
     parser.add_argument("--workers", type=int, default=3, help="processes that make the batches of a model")

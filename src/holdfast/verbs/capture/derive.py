@@ -168,7 +168,7 @@ INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
 # Chance of a conflict from which a statement supersedes a memory: with no word in common, with one, and as a correction.
-CERTAIN, CONFLICT, CORRECTED = 0.8, 0.7, 0.4
+CERTAIN, CONFLICT, CORRECTED = 0.9, 0.8, 0.4
 SAME = 0.7  # chance, in either order, from which a statement only repeats a memory; that gets a receipt
 RESTATED = "restated"  # outcome of such a receipt, a `used` event; it counts as no use
 UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"

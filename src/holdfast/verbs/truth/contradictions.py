@@ -33,7 +33,9 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 log = logging.getLogger(__name__)
 BY = Actor(kind="rule", name="comparison")
 # Measured on pairs of another hand (`python3 dev.py bench classifier`): from here on two memories conflict, or say the same.
-CONFLICT, LIKELY, SAME = 0.55, 0.5, 0.25
+CONFLICT, LIKELY, SAME = 0.55, 0.25, 0.25
+# Most memories nearby are about something else: the odds of a conflict rise with the cosine of two sentences above `ABOUT_ONE`.
+ABOUT_ONE, RISE = 0.66, 4.4
 BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
 MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
 MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
@@ -117,8 +119,9 @@ def against(memory: Memory, record: Record, older: str, newer: str) -> Judged:
     faced = facing(older, newer, MOST_FACED)
     chances = [memory.reader.relation(*pair) if other_numbers(*pair) < OTHER_THINGS else {} for pair in faced]
     clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
-    if clash >= LIKELY and (likeness := _likeness(memory.embedder, *shown)) is not None:
-        clash = (clash + likeness) / 2  # of sentences about one thing: most of those nearby are about others
+    if clash >= LIKELY and (cosine := _cosine(memory.embedder, *shown)) is not None:
+        odds = math.log(clash / max(1 - clash, 0.001)) + RISE * (cosine - ABOUT_ONE)
+        clash = 1 / (1 + math.exp(-odds))
     same, is_whole = 0.0, len(faced) == 1 or _overlap(older, newer) >= ALIKE
     for each, pair in zip(chances, faced, strict=True) if is_whole else ():
         # One text could replace both: they say the same, or one says more in the same words.
@@ -127,14 +130,12 @@ def against(memory: Memory, record: Record, older: str, newer: str) -> Judged:
     return Judged(record=record, conflict=clash, same=same, older=shown[0], newer=shown[1])
 
 
-def _likeness(embedder: Embedder | None, older: str, newer: str) -> float | None:
-    """Return how like the words of each sentence are those of the other; None if the encoder cannot tell."""
+def _cosine(embedder: Embedder | None, older: str, newer: str) -> float | None:
+    """Return the cosine of two sentences; None unless the built-in encoder tells it, for which the bars were measured."""
     first, second = embedder.embed([older, newer]) if embedder else (None, None)
-    if first is None or second is None or first.tokens is None or second.tokens is None:
+    if first is None or second is None or first.tokens is None:
         return None
-    like = first.tokens.astype(float) @ second.tokens.T.astype(float) / 127**2
-    sides = ((like.max(axis=1), first.weights), (like.max(axis=0), second.weights))
-    return min(float(best @ weights / weights.sum()) for best, weights in sides)
+    return float(first.vector @ second.vector)
 
 
 def _overlap(first: str, second: str) -> float:
