@@ -52,11 +52,9 @@ class Work:
         self.broken = [run for run in last_runs.values() if run.wrong]
         self.request = headlines.request_of(turn.asked)
         self.outcome = headlines.outcome_of(turn.answer)
+        self.signals = [signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding"]
         # More to record than what was said: decisions and lessons are records of their own.
         self.did_something = bool(self.changes or self.commits or self.broken or self.fixed or self.acts)
-        only_answers = not self.did_something and is_question(self.request)  # then an agent decides nothing
-        found = (signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding")
-        self.signals = [one for one in found if not (only_answers and one.kind == "decision" and one.how == "wording")]
 
 
 def _fixed(steps: Sequence[Step]) -> list[Ran]:
