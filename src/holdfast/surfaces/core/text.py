@@ -80,16 +80,16 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
         return "\n".join(filled(f"No memory fits this question.{more}", closest, *quarantined, *recalled.notes))
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
-    is_unsure = all(hit.confidence == "weak" for hit in hits)
+    may = sum(hit.confidence == "weak" for hit in hits)
+    sure = len(hits) - may
     remarks = filled(
         f"confidence {recalled.confidence}{': check before you rely on it' if recalled.confidence == 'medium' else ''}",
         scars and f"{counted(scars, 'scar')} to review",
         gated and f"{counted(gated, 'weaker result')} left out",
-        recalled.cut and f"{recalled.cut} more {'may ' * is_unsure}fit: raise limit or budget",
+        recalled.cut and f"{recalled.cut} more {'' if sure else 'may '}fit: raise limit or budget",
     )
-    fit = f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}"
-    fit = f"No memory surely fits, {len(hits)} may" if is_unsure else fit
-    head = f"{fit} ({'; '.join(remarks)}). read(ids) returns the full text."
+    fit = f"{counted(sure, 'memory')} fit{'s' if sure == 1 else ''}" if sure else "No memory surely fits"
+    head = f"{fit}{f', {may} may' if may else ''} ({'; '.join(remarks)}). read(ids) returns the full text."
     tail = filled(near and f"Closest, but superseded: {line(near)}", *recalled.notes, unanswered(waiting))
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These ship with Holdfast; save the first lesson of this project with remember.")
