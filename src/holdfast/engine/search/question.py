@@ -15,8 +15,9 @@ EVER = "9999"  # the end of a period that has none
 LONGEST_NAME = 3  # words
 MOST_DAYS = 31
 LONGEST_EXACT = 12  # words of a question whose names are looked for exactly
+SHORT_NUMBER = 2  # digits
 CAPITALS, _CAPITALIZED = lazy(r"\b[A-Z]{2,}\b"), lazy(r"\b[A-Z]\w{2,}")
-_QUOTED, _CODE_NAME, _THING, _NUMBER, _SENTENCE = map(lazy, _CUES["exact"].values())
+_QUOTED, _CODE_NAME, _THING, _NUMBER, _JOINED, _SENTENCE = map(lazy, _CUES["exact"].values())
 _PART, _JOINING = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"), lazy(r"[_/\\#.:-]")
 _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
 _PLAIN, _OTHERWISE = lazy(r"\w+"), lazy(r"(?i)\b(?:how|why|when|where|whose|which)\b")
@@ -209,28 +210,48 @@ def lacks(question: str, text: str) -> bool:
     # What it has in words counts: “the replay batch” for REPLAY_BATCH. A quotation has to be there word by word.
     if len(question.split()) > LONGEST_EXACT:
         return False
-    body, things, is_bare = (
-        f" {' '.join(tokens(text))} ",
-        set(_THING.findall(question)),
-        len(query_terms(question)) == 1,
-    )
-    words = set(body.split())
-    sorts = set(map(_sort, set(_THING.findall(text)) - things))
+    body, others = f" {' '.join(tokens(text))} ", set(_THING.findall(text))
     # For each: whether the text has it, and whether it has another of that sort.
-    found = [
-        (thing in text or words.issuperset(tokens(" ".join(_PART.findall(thing)))), _sort(thing) in sorts)
-        for thing in things
+    named = [
+        (_has(thing, text, body), any(_are_alike(thing, other) for other in others - {thing}))
+        for thing in set(_THING.findall(question))
     ]
-    found += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
-    for before, number in _NUMBER.findall(question):
-        near = ("" if is_bare else rf"\b{re.escape(before)}\w{{,2}}[ #:]+") + rf"(?<!\d)\d{{{len(number)}}}(?!\d)"
-        if is_bare or before.lower() not in {"", *STOP}:
-            found.append((number in words, bool(re.search(near, text, re.IGNORECASE))))
-    return any(other for _, other in found) and not any(has for has, _ in found)
+    named += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
+    numbers, is_bare = list[tuple[bool, bool]](), len(query_terms(question)) == 1
+    for form, gap in ((_NUMBER, r"\w{,2}(?:[ #:]+\w{1,4})?[ #:]+"), (_JOINED, "-?")):
+        for before, number in form.findall(question):
+            is_code, is_joined = before.isupper() and _digits(number) > 0, form is _JOINED  # “HTTP 504”
+            label = "" if is_bare or (is_code and not is_joined) else rf"(?<![^\W_]){re.escape(before)}{gap}"
+            there = rf"{label if is_joined else ''}(?<![\d.,]){re.escape(number)}(?!\d)"
+            digits = map(_digits, re.findall(rf"{label}(?<![\d.,])(\d+(?:\.\d+)*)(?!,\d)", text, re.IGNORECASE))
+            is_other = any(is_joined or (many > 0 if is_code else many == _digits(number)) for many in digits)
+            if is_bare or before.lower() not in {"", *_ASKING}:
+                numbers.append((bool(re.search(there, text, re.IGNORECASE)), is_other))
+    return any(any(other for _, other in one) and not any(has for has, _ in one) for one in (named, numbers))
+
+
+def _digits(number: str) -> int:
+    """Return how many digits a long number has, such as that of a build or an error; 0 for a short one or a version."""
+    return len(number) if number.isdigit() and len(number) > SHORT_NUMBER else 0
+
+
+def _has(thing: str, text: str, body: str) -> bool:
+    """True if a text has a name, or its words one after another; those that a hyphen joins may be apart."""
+    words = tokens(" ".join(_PART.findall(thing)))
+    is_apart = thing.islower() and "-" in thing and set(body.split()).issuperset(words)
+    return is_apart or f" {' '.join(words)} " in body or bool(re.search(rf"(?<!\w){re.escape(thing)}(?!\w)", text))
+
+
+def _are_alike(thing: str, other: str) -> bool:
+    """True if two names are of one sort; words that a hyphen joins are if they have the first or the last in common."""
+    parts, others = thing.split("-"), other.split("-")
+    is_plain = thing.islower() and not any(map(str.isdigit, thing)) and len(parts) > 1
+    return _sort(thing) == _sort(other) and (not is_plain or parts[0] == others[0] or parts[-1] == others[-1])
 
 
 def _sort(thing: str) -> frozenset[str]:
-    return frozenset(_JOINING.findall(thing)) or frozenset("0" if any(map(str.isdigit, thing)) else "a")
+    is_coded = thing[0].isdigit() or (thing.isalnum() and any(map(str.isdigit, thing)))
+    return frozenset([*_JOINING.findall(thing), "0" if is_coded else "a"])
 
 
 def is_name(text: str) -> bool:

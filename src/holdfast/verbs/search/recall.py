@@ -328,7 +328,7 @@ def search_for(
             _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
             read_leaders(memory, asked, reader, candidates, found.idf)
             candidates.sort(key=attrgetter("score"), reverse=True)
-    if asked.question.exact or any(sign.isdigit() or sign in '"“«' for sign in asked.query.text):
+    if asked.question.exact or any(sign.isdigit() or sign in '"“«-' for sign in asked.query.text):
         for one, record in _read(memory, asked, candidates[:FEWEST]):
             one.lacks = lacks(asked.query.text, record.text)
             one.score *= LACKS if one.lacks else 1.0
