@@ -67,6 +67,7 @@ class Listing:
     kinds: tuple[str, ...] = ()
     name: str = "memory"
     about: str = ""  # what else it names: these are searched for it
+    names: tuple[str, ...] = ()  # the same, if it may be names of people and nothing else: the index words of these
 
 
 def dates_in(text: str, now: str) -> Dates:
@@ -156,11 +157,14 @@ def listing_in(text: str, dates: Dates) -> Listing | None:
     for row in kinds.values():
         low = row.sub(" ", low)
     about = [word for word in _FILLING.sub(" ", low).split() if not _ASKING.issuperset(_PLAIN.findall(word))]
-    if (about and not (kinds and dates.named)) or not (kinds or is_dated):
+    called = [word for word in _CAPITALIZED.findall(text) if word.lower() in " ".join(about)]
+    is_named = bool(about) and len(called) == len(about)
+    if (about and bool(kinds) + bool(dates.named) + is_named < 2) or not (kinds or is_dated):
         return None
-    names = [name.split()[0] for name in kinds]
-    own = (kind for name in kinds for kind in name.split()[1:] or [name])
-    return Listing(kinds=tuple(dict.fromkeys(own)), name=" or ".join(names) or "memory", about=" ".join(about))
+    name = " or ".join(name.split()[0] for name in kinds) or "memory"
+    own = tuple(dict.fromkeys(kind for name in kinds for kind in name.split()[1:] or [name]))
+    names = tuple(tokens(" ".join(called))) if is_named else ()
+    return Listing(kinds=own, name=name, about=" ".join(about), names=names)
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:
@@ -243,15 +247,14 @@ def _has(thing: str, text: str, body: str) -> bool:
 
 
 def _are_alike(thing: str, other: str) -> bool:
-    """True if two names are of one sort; words that a hyphen joins are if they have the first or the last in common."""
+    """True if two names are of one sort; plain words that a hyphen joins have the first or the last in common."""
+    sorts = [
+        {*_JOINING.findall(name), name[0].isdigit() or (name.isalnum() and not name.isalpha())}
+        for name in (thing, other)
+    ]
     parts, others = thing.split("-"), other.split("-")
-    is_plain = thing.islower() and not any(map(str.isdigit, thing)) and len(parts) > 1
-    return _sort(thing) == _sort(other) and (not is_plain or parts[0] == others[0] or parts[-1] == others[-1])
-
-
-def _sort(thing: str) -> frozenset[str]:
-    is_coded = thing[0].isdigit() or (thing.isalnum() and any(map(str.isdigit, thing)))
-    return frozenset([*_JOINING.findall(thing), "0" if is_coded else "a"])
+    is_plain = thing.islower() and len(parts) > 1 and all(map(str.isalpha, parts))
+    return sorts[0] == sorts[1] and (not is_plain or parts[0] == others[0] or parts[-1] == others[-1])
 
 
 def is_name(text: str) -> bool:

@@ -48,6 +48,7 @@ class Question:
     floor: float = 0.0
     ceiling: float = 1.0
     people: frozenset[str] = frozenset()
+    writers: tuple[str, ...] = ()  # index words of the names of those whose records it asks for
     exact: tuple[str, ...] = ()  # what it names exactly, as in the index
     dates: questions.Dates = field(default_factory=questions.Dates)
     periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
@@ -117,7 +118,7 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     structure |= _foreign_stems() if foreign else frozenset()
     words, periods = query_terms(bare), dates.spans(now)
     past = questions.past_asked_for(text, periods, now)
-    listing = None if people else questions.listing_in(text, dates)
+    listing = questions.listing_in(text, dates)
     named = [*people, *dates.named, *questions.CAPITALS.findall(text)]
     return Question(
         words=tuple(word for word in words if word not in structure) or tuple(words),

@@ -102,8 +102,8 @@ def is_statement(text: str) -> bool:
 def answered(evidence: Evidence) -> float:
     """Return the probability that the question is answered: one candidate stands out, or the best fits well by itself."""
     top = chances(replace(evidence, fits=evidence.fits[:COMPARED], coverages=evidence.coverages[:COMPARED]))[:LEADERS]
-    if evidence.basis == "read" or not top:
-        return max(top[:1], default=0.0)
+    if evidence.basis == "read" or not top:  # the first, or another that is fair: it will come before the first
+        return max([*top[:1], *(chance for chance in top if chance >= LABELS[evidence.basis][0])], default=0.0)
     return max(*top, *_chances(ANSWERED[evidence.basis], [of_the_best(evidence)]))
 
 
@@ -153,11 +153,12 @@ def applies(record: Record, fit: float) -> bool:
 
 
 def labelled(hits: Sequence[Hit], basis: Basis) -> list[Hit]:
-    """Return ranked hits with how sure each is; only the first can be strong."""
+    """Return ranked hits with how sure each is, weak ones last; only the first can be strong."""
     least, strong = LABELS[basis]
     fair = [replace(hit, confidence="fair" if hit.chance >= least else "weak") for hit in hits]
-    if hits and hits[0].chance >= strong and not hits[0].contradicted_by:
-        fair[0] = replace(hits[0], confidence="strong")
+    fair.sort(key=lambda hit: hit.confidence == "weak")
+    if fair and fair[0].chance >= strong and not fair[0].contradicted_by:
+        fair[0] = replace(fair[0], confidence="strong")
     return fair
 
 

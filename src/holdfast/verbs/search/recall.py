@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from operator import attrgetter
 from typing import Any
 
 from holdfast.engine.search.lexical import Words, fits
 from holdfast.engine.search.question import is_name, lacks, object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
-from holdfast.engine.tokens import spelled_out
+from holdfast.engine.tokens import spelled_out, tokens
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, homes_of, span
@@ -48,7 +48,8 @@ UNMERGED = 0.7  # factor for records from a branch that is not merged here
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 MOST_UNSURE = 3  # results, if none surely fits
-LACKS = 0.8  # factor for records with another code, path or number than the one that the question names
+LACKS = 0.8  # factor for records with another code, path, number, person or time than the one that the question names
+NAMED = 0.8  # chance of a record that names a person who is asked for, but was written by another
 NOTHING_THEN, NO_WORDS = "Nothing was written then.", "The question has no word to search for."
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
@@ -162,7 +163,8 @@ def prepare(memory: Memory, query: Query) -> _Asked:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
     sizes = None if projects is None else memory.store.sizes(homes_of(projects, query.kinds))
-    query = replace(query, starters=query.starters or memory.config.starters)
+    text = query.text.rstrip(".。") or query.text  # a full stop asks for nothing
+    query = replace(query, text=text, starters=query.starters or memory.config.starters)
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
     if sizes is not None:
         spans, documents = [span(number) for number, size in sizes.items() if size], sum(sizes.values())
@@ -173,10 +175,25 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     bare, people = subject(memory.store, query.text, spans)
     encoded, behind, note = _encoded(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
-    question = ready(query.text, bare, people, now)
+    question = _with_writers(memory, ready(query.text, bare, people, now), spans)
     if encoded and (embedder := memory.embedder):
         question = replace(question, encoded=encoded, floor=embedder.floor, ceiling=embedder.ceiling)
     return _Asked(query, question, projects, chosen, spans, documents, now, behind, note)
+
+
+def _with_writers(memory: Memory, question: Question, spans: Sequence[Span]) -> Question:
+    """Return a question with the names of its list as writers, if one of them wrote here or it names a time."""
+    listing = question.listing
+    if not listing or not listing.names:
+        return question
+    newest = sorted(chain(*words.holders(memory.store.db, listing.names, spans).values()))[-MOST_WAITING:]
+    wrote = any(_wrote(record, listing.names) for record in records.by_numbers(memory.store, newest).values())
+    listing = replace(listing, about="") if wrote else listing
+    return replace(question, writers=listing.names if wrote or question.periods else (), listing=listing)
+
+
+def _wrote(record: Record, names: Sequence[str]) -> bool:
+    return not set(names).isdisjoint(tokens(record.by.name))
 
 
 def _encoded(memory: Memory, query: Query, text: str, chosen: Filter) -> tuple[Encoded | None, bool, str]:
@@ -216,9 +233,9 @@ def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Reca
     replaced = [hit for hit in hits if hit not in current]
     left_out = f"{counted(len(replaced), 'superseded memory')} {'was' if len(replaced) == 1 else 'were'} left out."
     ordered = spread(gate.current_first(current, past), query.limit)
-    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
-        ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     labelled = gate.labelled(ordered, evidence_for(asked, candidates, found).basis)
+    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
+        labelled.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
     # What comes closest to a question that nothing answers: what was replaced, maybe only in part, or the best candidate;
@@ -238,9 +255,9 @@ def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Reca
 
 
 def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
-    """Return the newest records of the time and the kinds that a question names, or those that answer it; None if it names neither."""
+    """Return the newest records of the time, kinds and people that a question names, or those that answer it; None if it names none."""
     listing, query, periods = asked.question.listing, asked.query, asked.question.periods
-    if listing is None or query.since or query.until:
+    if listing is None or query.since or query.until or (listing.about and listing.names):
         return None
     chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
     if listing.about:
@@ -256,20 +273,25 @@ def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
 
 
 def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
-    """Return the newest records that a filter allows, written at the time that the question names if it names one."""
-    query, store = asked.query, memory.store
+    """Return the newest records that a filter allows, of the time and by or about the people that the question names."""
+    query, store, writers, left = asked.query, memory.store, asked.question.writers, 0
     filters = [replace(chosen, since=since, until=until) for since, until in asked.question.periods or [("", "")]]
-    entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
+    if writers:
+        numbers = set(chain(*words.holders(store.db, writers, asked.spans).values()))
+        entries = records.by_numbers(store, numbers & set(chain(*(records.numbers(store, each) for each in filters))))
+    else:
+        entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
+        left = sum(records.counted(store, each) for each in filters) - len(entries)
     data = _ranking_data(memory, asked, list(entries.values()))
     known = [
-        (Candidate(number=number, words=1.0, coverage=1.0, chance=1.0), record)
+        (Candidate(number=number, words=1.0, coverage=1.0, chance=chance), record)
         for number, record in entries.items()
+        for chance in (NAMED if writers and not _wrote(record, writers) else 1.0,)
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
     listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.search)
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
-    left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
 
@@ -328,9 +350,11 @@ def search_for(
             _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
             read_leaders(memory, asked, reader, candidates, found.idf)
             candidates.sort(key=attrgetter("score"), reverse=True)
-    if asked.question.exact or any(sign.isdigit() or sign in '"“«-' for sign in asked.query.text):
+    question, text = asked.question, asked.query.text
+    is_of = bool(question.dates.named and (question.listing or question.people))
+    if is_of or question.exact or any(sign.isdigit() or sign in '"“«-' for sign in text):
         for one, record in _read(memory, asked, candidates[:FEWEST]):
-            one.lacks = lacks(asked.query.text, record.text)
+            one.lacks = lacks(text, record.text) or (is_of and _is_other(question, one, record))
             one.score *= LACKS if one.lacks else 1.0
         candidates.sort(key=attrgetter("score"), reverse=True)
     _judge(asked, candidates, found)
@@ -356,6 +380,13 @@ def read_leaders(
     for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
         one.score += one.read
+
+
+def _is_other(question: Question, one: Candidate, record: Record) -> bool:
+    """True if a record is neither by nor names the people that a question names, or is neither of its time nor names it."""
+    said, names = set(tokens(record.text)), question.writers or [tokens(name)[0] for name in question.people]
+    is_then = one.date > 0 or any(said.issuperset(tokens(phrase)) for phrase in question.dates.named)
+    return not is_then or (bool(names) and said.isdisjoint(names) and not _wrote(record, names))
 
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
