@@ -101,7 +101,9 @@ def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chanc
     hits = [made(place, "2026-01-01", chance=chance) for place in range(2)]
     assert [hit.confidence for hit in labelled(hits, "read")] == expected
     hits = [made(0, "2026-01-01", chance=0.2), *hits]
-    assert [hit.confidence for hit in labelled(hits, "read")] == sorted([*expected, "weak"], key="strong fair weak".index)
+    assert [hit.confidence for hit in labelled(hits, "read")] == sorted(
+        [*expected, "weak"], key="strong fair weak".index
+    )
 
 
 def test_of_versions_the_newest_that_was_said_and_fits_as_well_comes_first() -> None:

@@ -19,6 +19,7 @@ SHORT_NUMBER = 2  # digits
 CAPITALS, _CAPITALIZED = lazy(r"\b[A-Z]{2,}\b"), lazy(r"\b[A-Z]\w{2,}")
 _QUOTED, _CODE_NAME, _THING, _NUMBER, _JOINED, _SENTENCE = map(lazy, _CUES["exact"].values())
 _PART, _JOINING = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"), lazy(r"[_/\\#.:-]")
+_HYPHENED = lazy(r"[a-z]+(?:-[a-z]+)+")
 _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
 _PLAIN, _OTHERWISE = lazy(r"\w+"), lazy(r"(?i)\b(?:how|why|when|where|whose|which)\b")
 
@@ -221,22 +222,19 @@ def lacks(question: str, text: str) -> bool:
         for thing in set(_THING.findall(question))
     ]
     named += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
-    numbers, is_bare = list[tuple[bool, bool]](), len(query_terms(question)) == 1
+    numbers, is_bare, low = list[tuple[bool, bool]](), len(query_terms(question)) == 1, text.lower()
     for form, gap in ((_NUMBER, r"\w{,2}(?:[ #:]+\w{1,4})?[ #:]+"), (_JOINED, "-?")):
         for before, number in form.findall(question):
-            is_code, is_joined = before.isupper() and _digits(number) > 0, form is _JOINED  # “HTTP 504”
-            label = "" if is_bare or (is_code and not is_joined) else rf"(?<![^\W_]){re.escape(before)}{gap}"
-            there = rf"{label if is_joined else ''}(?<![\d.,]){re.escape(number)}(?!\d)"
-            digits = map(_digits, re.findall(rf"{label}(?<![\d.,])(\d+(?:\.\d+)*)(?!,\d)", text, re.IGNORECASE))
-            is_other = any(is_joined or (many > 0 if is_code else many == _digits(number)) for many in digits)
+            is_long, is_joined = number.isdigit() and len(number) > SHORT_NUMBER, form is _JOINED
+            is_code = is_long and before.isupper()  # “HTTP 504”
+            label = rf"(?<![^\W_]){re.escape(before.lower())}{gap}(?<![\d.,])" * (not is_bare)
+            size = "3," if is_code else str(len(number))
+            other = r"\d" if is_joined else rf"\d{{{size}}}" if is_long else r"(?:\d{1,2}|\d+(?:\.\d+)+)"
+            there = rf"{label * is_joined}(?<![\d.,]){re.escape(number)}(?!\d)"
+            another = rf"{label * (is_joined or not is_code)}(?<![\d.,]){other}{'' if is_joined else '(?![.,]?[0-9])'}"
             if is_bare or before.lower() not in {"", *_ASKING}:
-                numbers.append((bool(re.search(there, text, re.IGNORECASE)), is_other))
+                numbers.append((bool(re.search(there, low)), bool(re.search(another, low))))
     return any(any(other for _, other in one) and not any(has for has, _ in one) for one in (named, numbers))
-
-
-def _digits(number: str) -> int:
-    """Return how many digits a long number has, such as that of a build or an error; 0 for a short one or a version."""
-    return len(number) if number.isdigit() and len(number) > SHORT_NUMBER else 0
 
 
 def _has(thing: str, text: str, body: str) -> bool:
@@ -248,13 +246,9 @@ def _has(thing: str, text: str, body: str) -> bool:
 
 def _are_alike(thing: str, other: str) -> bool:
     """True if two names are of one sort; plain words that a hyphen joins have the first or the last in common."""
-    sorts = [
-        {*_JOINING.findall(name), name[0].isdigit() or (name.isalnum() and not name.isalpha())}
-        for name in (thing, other)
-    ]
-    parts, others = thing.split("-"), other.split("-")
-    is_plain = thing.islower() and len(parts) > 1 and all(map(str.isalpha, parts))
-    return sorts[0] == sorts[1] and (not is_plain or parts[0] == others[0] or parts[-1] == others[-1])
+    ours, theirs = ((set(_JOINING.findall(name)), name.isalpha(), name[0].isdigit()) for name in (thing, other))
+    is_plain, ends, others = bool(_HYPHENED.fullmatch(thing)), thing.split("-"), other.split("-")
+    return ours == theirs and (not is_plain or ends[0] == others[0] or ends[-1] == others[-1])
 
 
 def is_name(text: str) -> bool:

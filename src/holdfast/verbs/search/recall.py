@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
 from holdfast.engine.search.lexical import Words, fits
 from holdfast.engine.search.question import is_name, lacks, object_of
-from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
+from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, naming, ready, search, subject
 from holdfast.engine.tokens import spelled_out, tokens
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
@@ -175,25 +175,10 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     bare, people = subject(memory.store, query.text, spans)
     encoded, behind, note = _encoded(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
-    question = _with_writers(memory, ready(query.text, bare, people, now), spans)
+    question = ready(memory.store, query.text, bare, people, spans, now)
     if encoded and (embedder := memory.embedder):
         question = replace(question, encoded=encoded, floor=embedder.floor, ceiling=embedder.ceiling)
     return _Asked(query, question, projects, chosen, spans, documents, now, behind, note)
-
-
-def _with_writers(memory: Memory, question: Question, spans: Sequence[Span]) -> Question:
-    """Return a question with the names of its list as writers, if one of them wrote here or it names a time."""
-    listing = question.listing
-    if not listing or not listing.names:
-        return question
-    newest = sorted(chain(*words.holders(memory.store.db, listing.names, spans).values()))[-MOST_WAITING:]
-    wrote = any(_wrote(record, listing.names) for record in records.by_numbers(memory.store, newest).values())
-    listing = replace(listing, about="") if wrote else listing
-    return replace(question, writers=listing.names if wrote or question.periods else (), listing=listing)
-
-
-def _wrote(record: Record, names: Sequence[str]) -> bool:
-    return not set(names).isdisjoint(tokens(record.by.name))
 
 
 def _encoded(memory: Memory, query: Query, text: str, chosen: Filter) -> tuple[Encoded | None, bool, str]:
@@ -257,7 +242,7 @@ def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Reca
 def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
     """Return the newest records of the time, kinds and people that a question names, or those that answer it; None if it names none."""
     listing, query, periods = asked.question.listing, asked.query, asked.question.periods
-    if listing is None or query.since or query.until or (listing.about and listing.names):
+    if listing is None or query.since or query.until or (listing.about and asked.question.people):
         return None
     chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
     if listing.about:
@@ -274,20 +259,21 @@ def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
 
 def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
     """Return the newest records that a filter allows, of the time and by or about the people that the question names."""
-    query, store, writers, left = asked.query, memory.store, asked.question.writers, 0
+    query, store, people, left = asked.query, memory.store, asked.question.people, 0
     filters = [replace(chosen, since=since, until=until) for since, until in asked.question.periods or [("", "")]]
-    if writers:
-        numbers = set(chain(*words.holders(store.db, writers, asked.spans).values()))
-        entries = records.by_numbers(store, numbers & set(chain(*(records.numbers(store, each) for each in filters))))
+    if people:
+        numbers = {number for each in filters for number in records.numbers(store, each)}
+        entries = records.by_numbers(store, numbers & naming(store, people, asked.spans))
     else:
         entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
         left = sum(records.counted(store, each) for each in filters) - len(entries)
     data = _ranking_data(memory, asked, list(entries.values()))
+    names = {word for name in people for word in tokens(name)}
     known = [
         (Candidate(number=number, words=1.0, coverage=1.0, chance=chance), record)
         for number, record in entries.items()
-        for chance in (NAMED if writers and not _wrote(record, writers) else 1.0,)
         if record.id not in data.replaced
+        for chance in (NAMED if names.isdisjoint(tokens(record.by.name)) and names else 1.0,)
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
     listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.search)
@@ -351,10 +337,13 @@ def search_for(
             read_leaders(memory, asked, reader, candidates, found.idf)
             candidates.sort(key=attrgetter("score"), reverse=True)
     question, text = asked.question, asked.query.text
-    is_of = bool(question.dates.named and (question.listing or question.people))
-    if is_of or question.exact or any(sign.isdigit() or sign in '"“«-' for sign in text):
+    dated = question.dates.named if question.listing or question.people else ()
+    if dated or question.exact or any(sign.isdigit() or sign in '"“«-' for sign in text):
         for one, record in _read(memory, asked, candidates[:FEWEST]):
-            one.lacks = lacks(text, record.text) or (is_of and _is_other(question, one, record))
+            said = set(tokens(record.text) if dated else ())
+            is_then = one.date > 0 or not dated or any(said.issuperset(tokens(phrase)) for phrase in dated)
+            is_theirs = one.person > 0 or not (dated and question.people)
+            one.lacks = lacks(text, record.text) or not (is_then and is_theirs)
             one.score *= LACKS if one.lacks else 1.0
         candidates.sort(key=attrgetter("score"), reverse=True)
     _judge(asked, candidates, found)
@@ -380,13 +369,6 @@ def read_leaders(
     for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
         one.score += one.read
-
-
-def _is_other(question: Question, one: Candidate, record: Record) -> bool:
-    """True if a record is neither by nor names the people that a question names, or is neither of its time nor names it."""
-    said, names = set(tokens(record.text)), question.writers or [tokens(name)[0] for name in question.people]
-    is_then = one.date > 0 or any(said.issuperset(tokens(phrase)) for phrase in question.dates.named)
-    return not is_then or (bool(names) and said.isdisjoint(names) and not _wrote(record, names))
 
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
@@ -487,8 +469,15 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, own := [one for one, _ in meant], found)
     places = gate.passing(query, evidence_for(asked, own, found), [one.score for one in own])
     fitting = [meant[place] for place in places]
-    data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.search)
+    data, past = _ranking_data(memory, asked, [record for _, record in fitting]), asked.question.past
+    linked = links.others(store, [record.id for _, record in fitting]).values()
+    sources = {arrow.source for arrows in linked for arrow, _ in arrows}
+    known_then = (as_of(store.events_about(source), asked.now) for source in sorted(sources))
+    pairs = [(link, one.id) for one in known_then if one and one.state == "active" for link in one.links]
+    data = replace(data, contradicted={link.target: [id_] for link, id_ in pairs if link.relation == "contradicts"})
+    replaced = {link.target for link, _ in pairs if link.relation == "supersedes"}
+    fitting = [(one, record) for one, record in fitting if past or record.id not in replaced]
+    hits = gate.labelled(gate.current_first(_weighed(memory, asked, fitting, data), past), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
