@@ -86,11 +86,10 @@ def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, ta
     lines, left = list(head), 0
     for place, item in enumerate(items):
         note = f"({left + 1} more: {more})"
-        if not place:
-            lines.append(clipped(item, max(LEAST, budget - tokens_of("\n".join([*lines, "", note, *tail])))))
-        elif left or tokens_of("\n".join([*lines, item, note, *tail])) > budget:
+        room = budget - tokens_of("\n".join([*lines, "", note, *tail]))
+        if place and (left or tokens_of(item) > room):
             left += 1
         else:
-            lines.append(item)
+            lines.append(clipped(item, max(LEAST, room)))
     lines += [f"({left} more: {more})"] if left else []
     return clipped("\n".join([*lines, *tail]), budget)

@@ -19,7 +19,6 @@ SHORT_NUMBER = 2  # digits
 CAPITALS, _CAPITALIZED = lazy(r"\b[A-Z]{2,}\b"), lazy(r"\b[A-Z]\w{2,}")
 _QUOTED, _CODE_NAME, _THING, _NUMBER, _JOINED, _SENTENCE = map(lazy, _CUES["exact"].values())
 _PART, _JOINING = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"), lazy(r"[_/\\#.:-]")
-_HYPHENED = lazy(r"[a-z]+(?:-[a-z]+)+")
 _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
 _PLAIN, _OTHERWISE = lazy(r"\w+"), lazy(r"(?i)\b(?:how|why|when|where|whose|which)\b")
 
@@ -159,12 +158,11 @@ def listing_in(text: str, dates: Dates) -> Listing | None:
         low = row.sub(" ", low)
     about = [word for word in _FILLING.sub(" ", low).split() if not _ASKING.issuperset(_PLAIN.findall(word))]
     called = [word for word in _CAPITALIZED.findall(text) if word.lower() in " ".join(about)]
-    is_named = bool(about) and len(called) == len(about)
-    if (about and bool(kinds) + bool(dates.named) + is_named < 2) or not (kinds or is_dated):
+    names = tuple(tokens(" ".join(called))) if len(called) == len(about) else ()
+    if (about and bool(kinds) + bool(dates.named) + bool(names) < 2) or not (kinds or is_dated):
         return None
     name = " or ".join(name.split()[0] for name in kinds) or "memory"
     own = tuple(dict.fromkeys(kind for name in kinds for kind in name.split()[1:] or [name]))
-    names = tuple(tokens(" ".join(called))) if is_named else ()
     return Listing(kinds=own, name=name, about=" ".join(about), names=names)
 
 
@@ -216,11 +214,12 @@ def lacks(question: str, text: str) -> bool:
     if len(question.split()) > LONGEST_EXACT:
         return False
     body, others = f" {' '.join(tokens(text))} ", set(_THING.findall(text))
-    # For each: whether the text has it, and whether it has another of that sort.
-    named = [
-        (_has(thing, text, body), any(_are_alike(thing, other) for other in others - {thing}))
-        for thing in set(_THING.findall(question))
-    ]
+    named = list[tuple[bool, bool]]()  # for each: whether the text has it, and whether it has another of that sort
+    for thing in set(_THING.findall(question)):
+        words = tokens(" ".join(_PART.findall(thing)))  # those that a hyphen joins may be apart
+        is_apart = thing.islower() and "-" in thing and set(body.split()).issuperset(words)
+        is_there = is_apart or f" {' '.join(words)} " in body or re.search(rf"(?<!\w){re.escape(thing)}(?!\w)", text)
+        named.append((bool(is_there), any(_are_alike(thing, other) for other in others - {thing})))
     named += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
     numbers, is_bare, low = list[tuple[bool, bool]](), len(query_terms(question)) == 1, text.lower()
     for form, gap in ((_NUMBER, r"\w{,2}(?:[ #:]+\w{1,4})?[ #:]+"), (_JOINED, "-?")):
@@ -237,18 +236,11 @@ def lacks(question: str, text: str) -> bool:
     return any(any(other for _, other in one) and not any(has for has, _ in one) for one in (named, numbers))
 
 
-def _has(thing: str, text: str, body: str) -> bool:
-    """True if a text has a name, or its words one after another; those that a hyphen joins may be apart."""
-    words = tokens(" ".join(_PART.findall(thing)))
-    is_apart = thing.islower() and "-" in thing and set(body.split()).issuperset(words)
-    return is_apart or f" {' '.join(words)} " in body or bool(re.search(rf"(?<!\w){re.escape(thing)}(?!\w)", text))
-
-
 def _are_alike(thing: str, other: str) -> bool:
     """True if two names are of one sort; plain words that a hyphen joins have the first or the last in common."""
     ours, theirs = ((set(_JOINING.findall(name)), name.isalpha(), name[0].isdigit()) for name in (thing, other))
-    is_plain, ends, others = bool(_HYPHENED.fullmatch(thing)), thing.split("-"), other.split("-")
-    return ours == theirs and (not is_plain or ends[0] == others[0] or ends[-1] == others[-1])
+    ends, others, is_plain = thing.split("-"), other.split("-"), thing.islower() and thing.replace("-", "").isalpha()
+    return ours == theirs and (not (is_plain and "-" in thing) or ends[0] == others[0] or ends[-1] == others[-1])
 
 
 def is_name(text: str) -> bool:

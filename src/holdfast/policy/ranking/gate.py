@@ -41,6 +41,7 @@ APPLIES, MAY_APPLY = 0.35, 0.2
 SEVERE: Sequence[str] = ("critical", "high")
 # How few have a name, so that they are at least fair, and the most of one that has another code than the one named.
 RARE, UNSURE = 3, 0.3
+CONCLUDED: Sequence[str] = ("inferred", "observed", "mined")
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -82,15 +83,8 @@ def features(evidence: Evidence) -> list[Weights]:
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     is_long, length = evidence.words >= FEWEST_WORDS, math.log(1 + evidence.words)
     return [
-        (
-            1.0,
-            fit,
-            fit - (second if fit == first else first),
-            (total - fit) / (count - 1),
-            length,
-            float(coverage > WHOLE and is_long),
-        )
-        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
+        (1.0, fit, fit - (second if fit == first else first), (total - fit) / (count - 1), length, float(has_all))
+        for fit, has_all in zip(evidence.fits, [is_long and share > WHOLE for share in evidence.coverages], strict=True)
     ]
 
 
@@ -181,7 +175,8 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
             joined = group_of[place] | group_of[newer]
             group_of |= dict.fromkeys(joined, joined)
     for places in (sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)):
-        versions = sorted((hits[place] for place in places), key=_is_said_and_when, reverse=True)
+        versions = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
+        versions.sort(key=lambda hit: hit.record.source in CONCLUDED and not is_from_user(hit.record))
         if past and past.first:
             versions.reverse()
         elif past and past.until:
@@ -191,8 +186,3 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
         for place, hit in zip(places, versions, strict=True):
             ordered[place] = hit
     return ordered
-
-
-def _is_said_and_when(hit: Hit) -> tuple[bool, str]:
-    is_concluded = hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
-    return not is_concluded, hit.record.created_at

@@ -163,8 +163,9 @@ def prepare(memory: Memory, query: Query) -> _Asked:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
     sizes = None if projects is None else memory.store.sizes(homes_of(projects, query.kinds))
-    text = query.text.rstrip(".。") or query.text  # a full stop asks for nothing
-    query = replace(query, text=text, starters=query.starters or memory.config.starters)
+    query = replace(
+        query, text=query.text.rstrip(".。") or query.text, starters=query.starters or memory.config.starters
+    )
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
     if sizes is not None:
         spans, documents = [span(number) for number, size in sizes.items() if size], sum(sizes.values())
@@ -346,7 +347,8 @@ def search_for(
             one.lacks = lacks(text, record.text) or not (is_then and is_theirs)
             one.score *= LACKS if one.lacks else 1.0
         candidates.sort(key=attrgetter("score"), reverse=True)
-    _judge(asked, candidates, found)
+    for one, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
+        one.chance = chance
     return candidates, found
 
 
@@ -369,12 +371,6 @@ def read_leaders(
     for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
         one.score += one.read
-
-
-def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
-    """Set the chance of each candidate, given best first."""
-    for candidate, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
-        candidate.chance = chance
 
 
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
@@ -466,8 +462,10 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     known += _by_words(memory, asked, [record for record in then if record and record.state == "active"], found.idf)
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
-    _judge(asked, own := [one for one, _ in meant], found)
-    places = gate.passing(query, evidence_for(asked, own, found), [one.score for one in own])
+    own = [one for one, _ in meant]
+    for one, chance in zip(own, gate.chances(evidence := evidence_for(asked, own, found)), strict=True):
+        one.chance = chance
+    places = gate.passing(query, evidence, [one.score for one in own])
     fitting = [meant[place] for place in places]
     data, past = _ranking_data(memory, asked, [record for _, record in fitting]), asked.question.past
     linked = links.others(store, [record.id for _, record in fitting]).values()
@@ -479,9 +477,8 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     fitting = [(one, record) for one, record in fitting if past or record.id not in replaced]
     hits = gate.labelled(gate.current_first(_weighed(memory, asked, fitting, data), past), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
-    return Recalled(
-        hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
-    )
+    note = f"As of {asked.now}, by words."
+    return Recalled(hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(note,))
 
 
 def _ranking_data(memory: Memory, asked: _Asked, found: Sequence[Record]) -> RankingData:
@@ -571,8 +568,7 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> str:
     if not memory.actor.session:  # a recall without hits is recorded too
         return ""
     ids = [hit.record.id for hit in found.hits]
-    hot = sum(hit.hot for hit in found.hits)
-    shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
+    shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": sum(hit.hot for hit in found.hits)}
     shown["tokens"] = sum(hit.tokens for hit in found.hits)
     if scars := [hit.record.id for hit in found.hits if needs_answer(hit)]:
         shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
