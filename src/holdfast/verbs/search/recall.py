@@ -447,7 +447,7 @@ def _related(memory: Memory, asked: _Asked, hits: Sequence[Hit]) -> Iterator[Rel
     for source, arrows in links.others(memory.store, best).items() if asked.query.related else ():
         related = [(arrow, other) for arrow, other in arrows if arrow.relation != "supersedes"]
         for arrow, other in related[:MOST_RELATED]:
-            if other is not None and other.id not in shown and other.state == "active":
+            if other is not None and other.id not in shown | missing.keys() and other.state == "active":
                 found.setdefault(other.id, Related(record=other, relation=arrow.relation, source=source))
     yield from (found[id_] for id_ in sorted(found))
 
