@@ -75,6 +75,7 @@ def test_a_question_is_answered_if_one_stands_out_or_several_fit_well() -> None:
     assert answered(of([0.3, 0.0])) > 0.2
     assert answered(of([0.13, 0.129, 0.128, 0.12, 0.119])) < 0.1  # many that hardly fit do not add up to an answer
     assert answered(of([0.7, 0.6], "read", [-6.0, -6.0])) < 0.1 < answered(of([0.7, 0.6], "read", [3.0, 3.0]))
+    assert answered(of([0.6, 0.8], "read", [-6.0, 6.0])) > 0.6  # the second comes first
     assert answered(of([])) == 0.0
 
 
@@ -99,6 +100,10 @@ def test_a_short_question_needs_more_of_what_is_long_or_code(text: str, expected
 def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chance: float, expected: list[str]) -> None:
     hits = [made(place, "2026-01-01", chance=chance) for place in range(2)]
     assert [hit.confidence for hit in labelled(hits, "read")] == expected
+    hits = [made(0, "2026-01-01", chance=0.2), *hits]
+    assert [hit.confidence for hit in labelled(hits, "read")] == sorted(
+        [*expected, "weak"], key="strong fair weak".index
+    )
 
 
 def test_of_versions_the_newest_that_was_said_and_fits_as_well_comes_first() -> None:

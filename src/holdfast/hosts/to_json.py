@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-_HIT = "score=score|4, confidence, why=why|rounded, snippet, freshness=freshness|plain, branch?, came?, alike?=alike|none, "
+_HIT = "score=score|4, confidence, why=why|rounded, snippet, freshness=freshness|plain, branch?, contradicted_by?, came?, alike?=alike|none, "
 _HIT += "record=record|record"
 _RECALLED = f"hits=hits[{_HIT}], search, gated, cut, lagging, confidence, related=related|plain, "
 _RECALLED += f"closest?=closest{{id, title}}, held?=held[{_HIT}], notes=notes|list"

@@ -87,7 +87,7 @@ def parse_anchor(text: str) -> Anchor:
 
 def bare_value(text: str) -> str:
     """Return a value without quotes, spaces, trailing separators and comments."""
-    value = re.sub(r"\s+(?:#|//)\s.*$", "", text.strip()).rstrip(",;").strip()
+    value = re.sub(r"\s+(?:#|//|/\*)\s.*$", "", text.strip()).rstrip(",;").strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
         value = value[1:-1]
     return re.sub(r"(?<=\d)_(?=\d)", "", re.sub(r"\s+", "", value))

@@ -17,7 +17,7 @@ from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces.phrases import MODEL, Reader, line, unanswered
 
-LEFT_OFF = 300  # tokens
+LEFT_OFF, LEAST = 300, 16  # tokens of the answer, and at least of the first item
 ITEM, MORE, BLANK, HANG = "\x1e", "\x1d", "\x1c", "\x1f"
 _SIGNS = {"◦": ITEM, "⋯": MORE, "⏎": BLANK, "⇥": HANG}
 _MACRO = re.compile(r"{% macro (\w+).*?{%-? endmacro %}", re.DOTALL)
@@ -80,15 +80,16 @@ def macros_in(folder: Path) -> dict[str, str]:
 
 
 def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:
-    """Put items under a head within a token budget (0: no limit); note how many were left out, and how to see them."""
+    """Put items under a head within a token budget (0: no limit), the first cut if need be; note how many were left out."""
     if not budget:
         return "\n".join([*head, *items, *tail])
     lines, left = list(head), 0
-    for item in items:
+    for place, item in enumerate(items):
         note = f"({left + 1} more: {more})"
-        if left or tokens_of("\n".join([*lines, item, note, *tail])) > budget:
+        room = budget - tokens_of("\n".join([*lines, "", note, *tail]))
+        if place and (left or tokens_of(item) > room):
             left += 1
         else:
-            lines.append(item)
+            lines.append(clipped(item, max(LEAST, room)))
     lines += [f"({left} more: {more})"] if left else []
     return clipped("\n".join([*lines, *tail]), budget)

@@ -15,8 +15,9 @@ EVER = "9999"  # the end of a period that has none
 LONGEST_NAME = 3  # words
 MOST_DAYS = 31
 LONGEST_EXACT = 12  # words of a question whose names are looked for exactly
+SHORT_NUMBER = 2  # digits
 CAPITALS, _CAPITALIZED = lazy(r"\b[A-Z]{2,}\b"), lazy(r"\b[A-Z]\w{2,}")
-_QUOTED, _CODE_NAME, _THING, _NUMBER, _SENTENCE = map(lazy, _CUES["exact"].values())
+_QUOTED, _CODE_NAME, _THING, _NUMBER, _JOINED, _SENTENCE = map(lazy, _CUES["exact"].values())
 _PART, _JOINING = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"), lazy(r"[_/\\#.:-]")
 _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
 _PLAIN, _OTHERWISE = lazy(r"\w+"), lazy(r"(?i)\b(?:how|why|when|where|whose|which)\b")
@@ -66,6 +67,7 @@ class Listing:
     kinds: tuple[str, ...] = ()
     name: str = "memory"
     about: str = ""  # what else it names: these are searched for it
+    names: tuple[str, ...] = ()  # the same, if it may be names of people and nothing else: the index words of these
 
 
 def dates_in(text: str, now: str) -> Dates:
@@ -155,11 +157,13 @@ def listing_in(text: str, dates: Dates) -> Listing | None:
     for row in kinds.values():
         low = row.sub(" ", low)
     about = [word for word in _FILLING.sub(" ", low).split() if not _ASKING.issuperset(_PLAIN.findall(word))]
-    if (about and not (kinds and dates.named)) or not (kinds or is_dated):
+    called = [word for word in _CAPITALIZED.findall(text) if word.lower() in " ".join(about)]
+    names = tuple(tokens(" ".join(called))) if len(called) == len(about) else ()
+    if (about and bool(kinds) + bool(dates.named) + bool(names) < 2) or not (kinds or is_dated):
         return None
-    names = [name.split()[0] for name in kinds]
-    own = (kind for name in kinds for kind in name.split()[1:] or [name])
-    return Listing(kinds=tuple(dict.fromkeys(own)), name=" or ".join(names) or "memory", about=" ".join(about))
+    name = " or ".join(name.split()[0] for name in kinds) or "memory"
+    own = tuple(dict.fromkeys(kind for name in kinds for kind in name.split()[1:] or [name]))
+    return Listing(kinds=own, name=name, about=" ".join(about), names=names)
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:
@@ -209,28 +213,34 @@ def lacks(question: str, text: str) -> bool:
     # What it has in words counts: “the replay batch” for REPLAY_BATCH. A quotation has to be there word by word.
     if len(question.split()) > LONGEST_EXACT:
         return False
-    body, things, is_bare = (
-        f" {' '.join(tokens(text))} ",
-        set(_THING.findall(question)),
-        len(query_terms(question)) == 1,
-    )
-    words = set(body.split())
-    sorts = set(map(_sort, set(_THING.findall(text)) - things))
-    # For each: whether the text has it, and whether it has another of that sort.
-    found = [
-        (thing in text or words.issuperset(tokens(" ".join(_PART.findall(thing)))), _sort(thing) in sorts)
-        for thing in things
-    ]
-    found += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
-    for before, number in _NUMBER.findall(question):
-        near = ("" if is_bare else rf"\b{re.escape(before)}\w{{,2}}[ #:]+") + rf"(?<!\d)\d{{{len(number)}}}(?!\d)"
-        if is_bare or before.lower() not in {"", *STOP}:
-            found.append((number in words, bool(re.search(near, text, re.IGNORECASE))))
-    return any(other for _, other in found) and not any(has for has, _ in found)
+    body, others = f" {' '.join(tokens(text))} ", set(_THING.findall(text))
+    named = list[tuple[bool, bool]]()  # for each: whether the text has it, and whether it has another of that sort
+    for thing in set(_THING.findall(question)):
+        words = tokens(" ".join(_PART.findall(thing)))  # those that a hyphen joins may be apart
+        is_apart = thing.islower() and "-" in thing and set(body.split()).issuperset(words)
+        is_there = is_apart or f" {' '.join(words)} " in body or re.search(rf"(?<!\w){re.escape(thing)}(?!\w)", text)
+        named.append((bool(is_there), any(_are_alike(thing, other) for other in others - {thing})))
+    named += [(f" {' '.join(tokens(quote))} " in body, True) for quote in _SENTENCE.findall(question)]
+    numbers, is_bare, low = list[tuple[bool, bool]](), len(query_terms(question)) == 1, text.lower()
+    for form, gap in ((_NUMBER, r"\w{,2}(?:[ #:]+\w{1,4})?[ #:]+"), (_JOINED, "-?")):
+        for before, number in form.findall(question):
+            is_long, is_joined = number.isdigit() and len(number) > SHORT_NUMBER, form is _JOINED
+            is_code = is_long and before.isupper()  # “HTTP 504”
+            label = rf"(?<![^\W_]){re.escape(before.lower())}{gap}(?<![\d.,])" * (not is_bare)
+            size = "3," if is_code else str(len(number))
+            other = r"\d" if is_joined else rf"\d{{{size}}}" if is_long else r"(?:\d{1,2}|\d+(?:\.\d+)+)"
+            there = rf"{label * is_joined}(?<![\d.,]){re.escape(number)}(?!\d)"
+            another = rf"{label * (is_joined or not is_code)}(?<![\d.,]){other}{'' if is_joined else '(?![.,]?[0-9])'}"
+            if is_bare or before.lower() not in {"", *_ASKING}:
+                numbers.append((bool(re.search(there, low)), bool(re.search(another, low))))
+    return any(any(other for _, other in one) and not any(has for has, _ in one) for one in (named, numbers))
 
 
-def _sort(thing: str) -> frozenset[str]:
-    return frozenset(_JOINING.findall(thing)) or frozenset("0" if any(map(str.isdigit, thing)) else "a")
+def _are_alike(thing: str, other: str) -> bool:
+    """True if two names are of one sort; plain words that a hyphen joins have the first or the last in common."""
+    ours, theirs = ((set(_JOINING.findall(name)), name.isalpha(), name[0].isdigit()) for name in (thing, other))
+    ends, others, is_plain = thing.split("-"), other.split("-"), thing.islower() and thing.replace("-", "").isalpha()
+    return ours == theirs and (not (is_plain and "-" in thing) or ends[0] == others[0] or ends[-1] == others[-1])
 
 
 def is_name(text: str) -> bool:

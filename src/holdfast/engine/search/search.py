@@ -2,8 +2,8 @@
 # The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from operator import attrgetter
@@ -14,7 +14,7 @@ from holdfast.engine.search.lexical import Frequencies, Words, fits, look_up
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import FOREIGN, STOP_STEMS, is_foreign, query_terms, tokens
 from holdfast.engine.views import records
-from holdfast.engine.views.words import Span
+from holdfast.engine.views.words import Span, holders
 from holdfast.model.ports import Encoded
 from holdfast.model.query import Past
 
@@ -110,18 +110,23 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
     return questions.without(text, [mentioned[name] for name in people]), people
 
 
-def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
+def ready(store: Store, text: str, bare: str, people: frozenset[str], spans: Sequence[Span], now: str) -> Question:
     """Return the parsed question for a search by words; the caller adds a vector to search by meaning too."""
     dates, foreign, low = questions.dates_in(text, now), is_foreign(text), text.lower()
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
     structure |= _foreign_stems() if foreign else frozenset()
     words, periods = query_terms(bare), dates.spans(now)
     past = questions.past_asked_for(text, periods, now)
-    listing = None if people else questions.listing_in(text, dates)
+    listing = questions.listing_in(text, dates)
     named = [*people, *dates.named, *questions.CAPITALS.findall(text)]
+    # The names of a list are of people if one of them wrote here, agents too.
+    names = listing.names if listing else ()
+    newest = records.by_numbers(store, sorted(naming(store, names, spans))[-FEW:] if names else ()).values()
+    if is_known := listing is not None and any(not set(names).isdisjoint(tokens(one.by.name)) for one in newest):
+        listing = replace(listing, about="")
     return Question(
         words=tuple(word for word in words if word not in structure) or tuple(words),
-        people=people,
+        people=people.union(names) if is_known or periods else people,
         exact=questions.exact_in(text),
         dates=dates,
         periods=periods,
@@ -132,6 +137,12 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
         is_foreign=foreign,
         is_empty=not listing and not named and all(word in structure | STOP_STEMS for word in words),
     )
+
+
+def naming(store: Store, people: Iterable[str], spans: Sequence[Span]) -> set[int]:
+    """Return the numbers of the records that have the first name of any of these people, in the text or as their author."""
+    names = [word for name in people for word in tokens(name)[:1]]
+    return {number for numbers in holders(store.db, names, spans).values() for number in numbers}
 
 
 def search(

@@ -87,13 +87,13 @@ def shared_out(records: Sequence[Record], most: int, came: Mapping[str, str]) ->
 
 
 def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: int) -> tuple[list[Hit], int]:
-    """Return the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 means no limit."""
+    """Return the first hits that fit, at least one, with snippets and costs, and how many were cut. A budget of 0 means no limit."""
     packed: list[Hit] = []
     spent = 0
     for hit in hits[:limit]:
         text = snippet(hit.record.text, idf)
         cost = OVERHEAD + tokens_of(hit.record.title) + tokens_of(text)
-        if budget and spent + cost > budget:
+        if packed and budget and spent + cost > budget:
             break
         packed.append(replace(hit, snippet=text, tokens=cost))
         spent += cost

@@ -41,6 +41,7 @@ APPLIES, MAY_APPLY = 0.35, 0.2
 SEVERE: Sequence[str] = ("critical", "high")
 # How few have a name, so that they are at least fair, and the most of one that has another code than the one named.
 RARE, UNSURE = 3, 0.3
+CONCLUDED: Sequence[str] = ("inferred", "observed", "mined")
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -82,15 +83,8 @@ def features(evidence: Evidence) -> list[Weights]:
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     is_long, length = evidence.words >= FEWEST_WORDS, math.log(1 + evidence.words)
     return [
-        (
-            1.0,
-            fit,
-            fit - (second if fit == first else first),
-            (total - fit) / (count - 1),
-            length,
-            float(coverage > WHOLE and is_long),
-        )
-        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
+        (1.0, fit, fit - (second if fit == first else first), (total - fit) / (count - 1), length, float(has_all))
+        for fit, has_all in zip(evidence.fits, [is_long and share > WHOLE for share in evidence.coverages], strict=True)
     ]
 
 
@@ -102,8 +96,8 @@ def is_statement(text: str) -> bool:
 def answered(evidence: Evidence) -> float:
     """Return the probability that the question is answered: one candidate stands out, or the best fits well by itself."""
     top = chances(replace(evidence, fits=evidence.fits[:COMPARED], coverages=evidence.coverages[:COMPARED]))[:LEADERS]
-    if evidence.basis == "read" or not top:
-        return max(top[:1], default=0.0)
+    if evidence.basis == "read" or not top:  # the first, or another that is fair: it will come before the first
+        return max([*top[:1], *(chance for chance in top if chance >= LABELS[evidence.basis][0])], default=0.0)
     return max(*top, *_chances(ANSWERED[evidence.basis], [of_the_best(evidence)]))
 
 
@@ -153,11 +147,12 @@ def applies(record: Record, fit: float) -> bool:
 
 
 def labelled(hits: Sequence[Hit], basis: Basis) -> list[Hit]:
-    """Return ranked hits with how sure each is; only the first can be strong."""
+    """Return ranked hits with how sure each is, weak ones last; only the first can be strong."""
     least, strong = LABELS[basis]
     fair = [replace(hit, confidence="fair" if hit.chance >= least else "weak") for hit in hits]
-    if hits and hits[0].chance >= strong and not hits[0].contradicted_by:
-        fair[0] = replace(hits[0], confidence="strong")
+    fair.sort(key=lambda hit: hit.confidence == "weak")
+    if fair and fair[0].chance >= strong and not fair[0].contradicted_by:
+        fair[0] = replace(fair[0], confidence="strong")
     return fair
 
 
@@ -180,7 +175,8 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
             joined = group_of[place] | group_of[newer]
             group_of |= dict.fromkeys(joined, joined)
     for places in (sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)):
-        versions = sorted((hits[place] for place in places), key=_is_said_and_when, reverse=True)
+        versions = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
+        versions.sort(key=lambda hit: hit.record.source in CONCLUDED and not is_from_user(hit.record))
         if past and past.first:
             versions.reverse()
         elif past and past.until:
@@ -190,8 +186,3 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
         for place, hit in zip(places, versions, strict=True):
             ordered[place] = hit
     return ordered
-
-
-def _is_said_and_when(hit: Hit) -> tuple[bool, str]:
-    is_concluded = hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
-    return not is_concluded, hit.record.created_at

@@ -10,8 +10,8 @@ from typing import Any
 
 from holdfast.engine.search.lexical import Words, fits
 from holdfast.engine.search.question import is_name, lacks, object_of
-from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
-from holdfast.engine.tokens import spelled_out
+from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, naming, ready, search, subject
+from holdfast.engine.tokens import spelled_out, tokens
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, homes_of, span
@@ -49,7 +49,8 @@ PAGE = 100  # results at most of which none repeats another of the same source; 
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 MOST_UNSURE = 3  # results, if none surely fits
-LACKS = 0.8  # factor for records with another code, path or number than the one that the question names
+LACKS = 0.8  # factor for records with another code, path, number, person or time than the one that the question names
+NAMED = 0.8  # chance of a record that names a person who is asked for, but was written by another
 NOTHING_THEN, NO_WORDS = "Nothing was written then.", "The question has no word to search for."
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
@@ -163,7 +164,9 @@ def prepare(memory: Memory, query: Query) -> _Asked:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
     sizes = None if projects is None else memory.store.sizes(homes_of(projects, query.kinds))
-    query = replace(query, starters=query.starters or memory.config.starters)
+    query = replace(
+        query, text=query.text.rstrip(".。") or query.text, starters=query.starters or memory.config.starters
+    )
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
     if sizes is not None:
         spans, documents = [span(number) for number, size in sizes.items() if size], sum(sizes.values())
@@ -174,7 +177,7 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     bare, people = subject(memory.store, query.text, spans)
     encoded, behind, note = _encoded(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
-    question = ready(query.text, bare, people, now)
+    question = ready(memory.store, query.text, bare, people, spans, now)
     if encoded and (embedder := memory.embedder):
         question = replace(question, encoded=encoded, floor=embedder.floor, ceiling=embedder.ceiling)
     return _Asked(query, question, projects, chosen, spans, documents, now, behind, note)
@@ -217,9 +220,9 @@ def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Reca
     replaced = [hit for hit in hits if hit not in current]
     left_out = f"{counted(len(replaced), 'superseded memory')} {'was' if len(replaced) == 1 else 'were'} left out."
     ordered = spread(gate.current_first(current, past), query.limit)
-    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
-        ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     labelled = gate.labelled(ordered, evidence_for(asked, candidates, found).basis)
+    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
+        labelled.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
     # What comes closest to a question that nothing answers: what was replaced, maybe only in part, or the best candidate;
@@ -239,9 +242,9 @@ def _recall(memory: Memory, asked: _Asked, among: Sequence[Filter] = ()) -> Reca
 
 
 def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
-    """Return the newest records of the time and the kinds that a question names, or those that answer it; None if it names neither."""
+    """Return the newest records of the time, kinds and people that a question names, or those that answer it; None if it names none."""
     listing, query, periods = asked.question.listing, asked.query, asked.question.periods
-    if listing is None or query.since or query.until:
+    if listing is None or query.since or query.until or (listing.about and asked.question.people):
         return None
     chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
     if listing.about:
@@ -257,20 +260,26 @@ def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
 
 
 def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
-    """Return the newest records that a filter allows, written at the time that the question names if it names one."""
-    query, store = asked.query, memory.store
+    """Return the newest records that a filter allows, of the time and by or about the people that the question names."""
+    query, store, people, left = asked.query, memory.store, asked.question.people, 0
     filters = [replace(chosen, since=since, until=until) for since, until in asked.question.periods or [("", "")]]
-    entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
+    if people:
+        numbers = {number for each in filters for number in records.numbers(store, each)}
+        entries = records.by_numbers(store, numbers & naming(store, people, asked.spans))
+    else:
+        entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
+        left = sum(records.counted(store, each) for each in filters) - len(entries)
     data = _ranking_data(memory, asked, list(entries.values()))
+    names = {word for name in people for word in tokens(name)}
     known = [
-        (Candidate(number=number, words=1.0, coverage=1.0, chance=1.0), record)
+        (Candidate(number=number, words=1.0, coverage=1.0, chance=chance), record)
         for number, record in entries.items()
         if record.id not in data.replaced
+        for chance in (NAMED if names.isdisjoint(tokens(record.by.name)) and names else 1.0,)
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
     listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.search)
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
-    left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
 
@@ -329,12 +338,18 @@ def search_for(
             _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
             read_leaders(memory, asked, reader, candidates, found.idf)
             candidates.sort(key=attrgetter("score"), reverse=True)
-    if asked.question.exact or any(sign.isdigit() or sign in '"“«' for sign in asked.query.text):
+    question, text = asked.question, asked.query.text
+    dated = question.dates.named if question.listing or question.people else ()
+    if dated or question.exact or any(sign.isdigit() or sign in '"“«-' for sign in text):
         for one, record in _read(memory, asked, candidates[:FEWEST]):
-            one.lacks = lacks(asked.query.text, record.text)
+            said = set(tokens(record.text) if dated else ())
+            is_then = one.date > 0 or not dated or any(said.issuperset(tokens(phrase)) for phrase in dated)
+            is_theirs = one.person > 0 or not (dated and question.people)
+            one.lacks = lacks(text, record.text) or not (is_then and is_theirs)
             one.score *= LACKS if one.lacks else 1.0
         candidates.sort(key=attrgetter("score"), reverse=True)
-    _judge(asked, candidates, found)
+    for one, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
+        one.chance = chance
     return candidates, found
 
 
@@ -357,12 +372,6 @@ def read_leaders(
     for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
         one.score += one.read
-
-
-def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
-    """Set the chance of each candidate, given best first."""
-    for candidate, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
-        candidate.chance = chance
 
 
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
@@ -439,7 +448,7 @@ def _related(memory: Memory, asked: _Asked, hits: Sequence[Hit]) -> Iterator[Rel
     for source, arrows in links.others(memory.store, best).items() if asked.query.related else ():
         related = [(arrow, other) for arrow, other in arrows if arrow.relation != "supersedes"]
         for arrow, other in related[:MOST_RELATED]:
-            if other is not None and other.id not in shown and other.state == "active":
+            if other is not None and other.id not in shown | missing.keys() and other.state == "active":
                 found.setdefault(other.id, Related(record=other, relation=arrow.relation, source=source))
     yield from (found[id_] for id_ in sorted(found))
 
@@ -454,15 +463,23 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     known += _by_words(memory, asked, [record for record in then if record and record.state == "active"], found.idf)
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
-    _judge(asked, own := [one for one, _ in meant], found)
-    places = gate.passing(query, evidence_for(asked, own, found), [one.score for one in own])
+    own = [one for one, _ in meant]
+    for one, chance in zip(own, gate.chances(evidence := evidence_for(asked, own, found)), strict=True):
+        one.chance = chance
+    places = gate.passing(query, evidence, [one.score for one in own])
     fitting = [meant[place] for place in places]
-    data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.search)
+    data, past = _ranking_data(memory, asked, [record for _, record in fitting]), asked.question.past
+    linked = links.others(store, [record.id for _, record in fitting]).values()
+    sources = {arrow.source for arrows in linked for arrow, _ in arrows}
+    known_then = (as_of(store.events_about(source), asked.now) for source in sorted(sources))
+    pairs = [(link, one.id) for one in known_then if one and one.state == "active" for link in one.links]
+    data = replace(data, contradicted={link.target: [id_] for link, id_ in pairs if link.relation == "contradicts"})
+    replaced = {link.target for link, _ in pairs if link.relation == "supersedes"}
+    fitting = [(one, record) for one, record in fitting if past or record.id not in replaced]
+    hits = gate.labelled(gate.current_first(_weighed(memory, asked, fitting, data), past), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
-    return Recalled(
-        hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
-    )
+    note = f"As of {asked.now}, by words."
+    return Recalled(hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(note,))
 
 
 def _ranking_data(memory: Memory, asked: _Asked, found: Sequence[Record]) -> RankingData:
@@ -552,8 +569,7 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> str:
     if not memory.actor.session:  # a recall without hits is recorded too
         return ""
     ids = [hit.record.id for hit in found.hits]
-    hot = sum(hit.hot for hit in found.hits)
-    shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
+    shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": sum(hit.hot for hit in found.hits)}
     shown["tokens"] = sum(hit.tokens for hit in found.hits)
     if scars := [hit.record.id for hit in found.hits if needs_answer(hit)]:
         shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
