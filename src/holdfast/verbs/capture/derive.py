@@ -25,7 +25,7 @@ from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.overlap import overlap, words
-from holdfast.policy.language.user_statements import Said, stated
+from holdfast.policy.language.user_statements import Said, quantities, stated
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records import write
@@ -222,7 +222,7 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
     # What came of this turn or a later one, if they were read before, is not what it speaks of.
     earlier = [record for record in known.shown if str(record.extra.get("trail", "")) < turn.id]
     shown, kept = [claim_of(record) for record in earlier], list[Record | None]()
-    made = [claim_of(record) for record in reversed(earlier) if record in known.made]
+    made = {claim_of(one): str(one.extra.get("corrected", "")) for one in reversed(earlier) if one in known.made}
     found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, made=made)
     statements = found[:MOST_STATEMENTS]
     signals = marked(turn.prompt)[:MOST_STATEMENTS]
@@ -275,6 +275,7 @@ def _keep_statement(
     draft = _placed(memory, turn, unplaced, "correction" if statement.corrects else "statement", "wording")
     if draft is None:
         return None
+    draft = replace(draft, extra={**draft.extra, "corrected": statement.about} if statement.corrects else draft.extra)
     new = write.preview(memory, draft)
     near = [record for record, _ in similar(memory.store, new)]
     outdated = _outdated(memory, new, near, statement, known)
@@ -296,11 +297,14 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
     candidates, own = {record.id: record for record in (*known.shown, *near)}, words(statement.text)
     found = list[Record]()
     for record in (record for record in candidates.values() if is_comparable(new, record)):
-        claim = claim_of(record)
+        claim, corrected = claim_of(record), statement.about if statement.corrects else ""
         shared = own & words(claim)
         bar = CERTAIN if not shared else CORRECTED if statement.corrects else CONFLICT
-        is_named = statement.corrects and statement.about and statement.about in claim
-        if is_named or against(memory, record, claim, statement.text).conflict >= bar:
+        is_named = corrected and corrected in claim
+        # What the corrected sentence said before is no news.
+        is_known = corrected and not quantities(claim) & quantities(corrected)
+        before = against(memory, record, claim, corrected).conflict if is_known and not is_named else 0.0
+        if is_named or against(memory, record, claim, statement.text).conflict - before >= bar:
             found.append(record)
     return found
 
@@ -346,7 +350,8 @@ def _keep(
     memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False, why: str = ""
 ) -> Record | None:
     """Store a draft as admission decides, or as pending if there is a reason `why` it needs approval."""
-    waivers, by = Waivers(scope=True, duplicate=insist), None
+    # Whether what a user states will last was judged already, in any language.
+    waivers, by = Waivers(scope=True, duplicate=insist, transient=by_user), None
     match Pending(why=why) if why else write.verdict_on(memory, draft, waivers=waivers):
         case Admitted():
             by = _actor(memory, turn, by_user=by_user)
