@@ -7,7 +7,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Literal
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.text import sentence_ends
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
@@ -17,15 +17,18 @@ from holdfast.policy.secrets.find import MASKED, find_secrets
 
 Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
+Shown = Mapping[
+    str, str | None
+]  # memories, earliest first; of those that the user stated in the session, what they corrected
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 REQUESTS = ("task", "question", "chat")
 NEAR, NEAR_BEFORE = 3, 8  # sentences of a prompt that answer what was said before, and statements of earlier prompts
 DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED, CERTAIN = 0.6, 0.6, 0.1, 0.65, 0.1, 0.25, 0.5, 0.1, 0.9
 VERY_SHORT, SHORT = 8, 10  # words; in a longer statement a pronoun at its start points at what follows
-MOST_LEADING = 2  # words of an apology before a value
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
+_RE = patterns_of(__file__, "patterns")
 _REMEMBER = lazy(
     rf"^\W*(?:please |and |also )*(?:{CUES['remember']})(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
     re.IGNORECASE,
@@ -47,18 +50,13 @@ _LEADING_NO = lazy(
 _FORBIDS = lazy(rf"^\W*(?:(?:{CUES['please']})\W+)?(?:do )?(?:{CUES['negation']}|n['’])", re.IGNORECASE)
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
 _POLITE = lazy(rf"^\W*(?:{CUES['please']})\b[\s,]+|[\s,]+(?:{CUES['please']})(?=[.!]*$)", re.IGNORECASE)
-_CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+)")
 # "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
 _CHOICE = lazy(rf"\b(?:{CUES['choice']})\b", re.IGNORECASE)
 _OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']}|{CUES['choice']})\W*$|(?:it|them)\b)", re.IGNORECASE)
-_WORDED = lazy(r"[^\W\d\u3040-\u309f]+")  # in Japanese without the endings
-_VALUE = lazy(
-    r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
-)
-_CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CLAUSE, _VALUE, _CJK, _WORDED, _BARE = (_RE[name] for name in ("clause", "value", "cjk", "worded", "bare"))
 _EDGE = " \t,.;:!-–—，。、：；！"
 
 
@@ -78,23 +76,17 @@ class Said:
 
 
 def stated(
-    prompt: str,
-    answer: str,
-    reader: SentenceReader,
-    *,
-    certain: str | None = None,
-    shown: Sequence[str] = (),
-    made: Mapping[str, str] = MappingProxyType({}),
+    prompt: str, answer: str, reader: SentenceReader, *, certain: str | None = None, shown: Shown = MappingProxyType({})
 ) -> list[Said]:
     """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
-    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. `made` is what the
-    user stated in the session, latest first, with what it corrected: a bare value may correct that again, or restore it.
+    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. What the user stated
+    in the session is shown with what it corrected: a bare value may correct that again, or restore it.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
     certain, result, before = own.certain if certain is None else certain, dict[str, Said](), None
     for sentence in reader.prompt(own.text, answer):
-        said, before = _said(sentence, before, answer, reader, shown, made), sentence
+        said, before = _said(sentence, before, answer, reader, shown), sentence
         # What lacks a part is partly a quotation.
         is_whole = said and own.text[slice(*said.span)] == prompt[slice(*said.span)]
         if said and is_whole and not (MASKED in said.text or find_secrets(said.text)):
@@ -143,11 +135,6 @@ def resolved(statement: str, old: str, *, leans: bool = False) -> str:
     return f"“{old.strip(_EDGE)}” → {statement}" if fresh or news > needs_subject(statement) else ""
 
 
-def quantities(text: str) -> set[tuple[str, str]]:
-    """Return the shape and the unit of each value in a text: two texts with the same may be about one quantity."""
-    return {(_shape(value), _unit(text, value)) for value in _VALUE.findall(text)}
-
-
 def _replaced(statement: str, old: str) -> str:
     """Return a sentence with the one new value of a statement, and its reason; "" if it is not clear which that replaces."""
     old_values = _VALUE.findall(old)
@@ -155,17 +142,14 @@ def _replaced(statement: str, old: str) -> str:
     gone = [value for value in old_values if fresh and _shape(value) == _shape(fresh[0])]
     if not (len(fresh) == len(gone) == 1 and _unit(statement, fresh[0]) in ("", _unit(old, gone[0]))):
         return ""
-    new, reason = old.replace(gone[0], fresh[0], 1), [] if _CONTRAST.match(statement) else _bare(statement)[1:]
-    return f"{new.rstrip(_EDGE)} – {', '.join(reason)}" if reason else new
+    new, bare = old.replace(gone[0], fresh[0], 1), None if _CONTRAST.match(statement) else _bare(statement)
+    return f"{new.rstrip(_EDGE)} – {bare['reason']}" if bare and bare["reason"] else new
 
 
-def _bare(text: str) -> list[str]:
-    """Return the clause that is hardly more than a value, and those after it: “sorry, I meant 20, it is slow”; else none."""
-    clauses = list(filter(None, map(str.strip, _CLAUSE.split(text))))
-    place = next((place for place, clause in enumerate(clauses) if _VALUE.search(clause)), len(clauses))
-    values, leading = _VALUE.findall(" ".join(clauses)), " ".join(clauses[:place]).split()
-    others = _WORDED.findall(_VALUE.sub(" ", "".join(clauses[place : place + 1])))
-    return clauses[place:] if len(values) == 1 and len(leading) <= MOST_LEADING and len(others) < FEW_WORDS else []
+def _bare(text: str) -> re.Match[str] | None:
+    """Match a text that is hardly more than a value, and perhaps its reason: “sorry, I meant 20, the gateway is slow”."""
+    match = _BARE.match(_VALUE.sub("\0", text))
+    return match if match and len(_WORDED.findall(match["clause"])) < FEW_WORDS else None
 
 
 def is_elliptic(statement: str, old: str = "") -> bool:
@@ -185,12 +169,7 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
 
 
 def _said(
-    sentence: Sentence,
-    before: Sentence | None,
-    answer: str,
-    reader: SentenceReader,
-    shown: Sequence[str],
-    made: Mapping[str, str],
+    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Shown
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return Said(kind="fact", text=before.text, span=before.span) if before else None
@@ -202,6 +181,7 @@ def _said(
     for named, opening in _NAMED.items():
         if opening.match(sentence.text) and len(words(sentence.text)) > FEWEST_WORDS:
             return Said(kind=named, text=sentence.text, span=sentence.span)
+    made = {one: old for one, old in reversed((*shown.items(),)) if old is not None}
     if (part := _lasting(sentence, answer, reader)) is None:
         # A request for the value that a user's correction replaced takes that back.
         asks, values = sentence.share("task", *KEPT) >= ASKS, _VALUE.findall(sentence.text)
@@ -215,7 +195,7 @@ def _said(
         kind = "rule"
     is_short = is_elliptic(part.text) or (corrects and bool(_bare(part.text)))
     leans = corrects or is_short
-    old = shown if kind != "decision" else ()  # what is agreed to was just said
+    old = (*shown,) if kind != "decision" else ()  # what is agreed to was just said
     about = _corrected(part.text, answer, reader, old, or_noise=corrects) if leans else ""
     about = next(_fuller(part.text, about, made, reader), about) if is_short else about
     denial = _LEADING_NO.match(part.text)
@@ -299,8 +279,8 @@ def _fuller(correction: str, about: str, made: Iterable[str], reader: SentenceRe
     """Yield what the user stated about the value that a correction is about."""
     values = set(_VALUE.findall(about))
     for one in (one for one in made if (known := set(_VALUE.findall(one))) and (known & values or not values)):
-        is_same = quantities(one) & quantities(about) and _replaced(correction, one)
-        if is_same or reader.relation(one, correction).get("conflict", 0.0) >= OPPOSED:
+        is_it = _replaced(correction, one) and any(_unit(one, old) == _unit(about, old) for old in values)
+        if is_it or reader.relation(one, correction).get("conflict", 0.0) >= OPPOSED:
             yield one
 
 

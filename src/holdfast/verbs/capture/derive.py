@@ -25,7 +25,7 @@ from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.overlap import overlap, words
-from holdfast.policy.language.user_statements import Said, quantities, stated
+from holdfast.policy.language.user_statements import Said, stated
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records import write
@@ -221,9 +221,9 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
         return []  # a prompt of a sub-agent is written by an agent
     # What came of this turn or a later one, if they were read before, is not what it speaks of.
     earlier = [record for record in known.shown if str(record.extra.get("trail", "")) < turn.id]
-    shown, kept = [claim_of(record) for record in earlier], list[Record | None]()
-    made = {claim_of(one): str(one.extra.get("corrected", "")) for one in reversed(earlier) if one in known.made}
-    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, made=made)
+    kept, corrected = list[Record | None](), {one.id: str(one.extra.get("corrected", "")) for one in known.made}
+    shown = {claim_of(record): corrected.get(record.id) for record in earlier}
+    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)
     statements = found[:MOST_STATEMENTS]
     signals = marked(turn.prompt)[:MOST_STATEMENTS]
     for signal in signals:
@@ -297,14 +297,12 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
     candidates, own = {record.id: record for record in (*known.shown, *near)}, words(statement.text)
     found = list[Record]()
     for record in (record for record in candidates.values() if is_comparable(new, record)):
-        claim, corrected = claim_of(record), statement.about if statement.corrects else ""
+        claim, corrected = claim_of(record), statement.about * statement.corrects
         shared = own & words(claim)
         bar = CERTAIN if not shared else CORRECTED if statement.corrects else CONFLICT
-        is_named = corrected and corrected in claim
-        # What the corrected sentence said before is no news.
-        is_known = corrected and not quantities(claim) & quantities(corrected)
-        before = against(memory, record, claim, corrected).conflict if is_known and not is_named else 0.0
-        if is_named or against(memory, record, claim, statement.text).conflict - before >= bar:
+        before = against(memory, record, claim, corrected).conflict if corrected else 0.0  # that is no news
+        news = against(memory, record, claim, statement.text).conflict - before
+        if news >= bar or (corrected and corrected in claim):
             found.append(record)
     return found
 
