@@ -139,8 +139,9 @@ def _replaced(statement: str, old: str) -> str:
     """Return a sentence with the one new value of a statement, and its reason; "" if it is not clear which that replaces."""
     old_values = _VALUE.findall(old)
     fresh = [value for value in _VALUE.findall(statement) if value not in old_values]
-    gone = [value for value in old_values if fresh and _shape(value) == _shape(fresh[0])]
-    if not (len(fresh) == len(gone) == 1 and _unit(statement, fresh[0]) in ("", _unit(old, gone[0]))):
+    shape, unit = (_shape(fresh[0]), _unit(statement, fresh[0])) if fresh else ("", "")
+    gone = [value for value in old_values if _shape(value) == shape and unit in ("", _unit(old, value))]
+    if not len(fresh) == len(gone) == 1:
         return ""
     new, bare = old.replace(gone[0], fresh[0], 1), None if _CONTRAST.match(statement) else _bare(statement)
     return f"{new.rstrip(_EDGE)} – {bare['reason']}" if bare and bare["reason"] else new
