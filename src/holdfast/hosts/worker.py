@@ -25,7 +25,6 @@ from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture import trail
 from holdfast.verbs.capture.derive import Observed, derive, summarise
-from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.prepare import write_handover
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
@@ -48,7 +47,6 @@ class Worked:
     drained: int = 0
     sessions: int = 0
     records: int = 0
-    mined: int = 0
     vectors: int = 0
     files: int = 0
     prepared: list[str] = field(default_factory=list)
@@ -160,7 +158,6 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
     if any(event.event == "PreCompact" for event in fresh):  # first: the session may continue at any moment
         _recall_judged(memory, session)
         write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
-    answers = "\n\n".join(event.text for event in fresh if event.event in ("Stop", "SubagentStop") and event.text)
     for place in touched:
         own = [event for event in activity if place_of[event.id] == place]
         try:
@@ -168,8 +165,6 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
                 trail.note_session(project_memory, own)
                 done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
-                if log_output(project_memory, answers, session):  # each answer once
-                    done.mined += len(mine_outputs(project_memory)["offered"])
         except StoreError:
             raise
         except Exception as problem:  # the outermost loop of a host: a failing session must not stop the others

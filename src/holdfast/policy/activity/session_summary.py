@@ -15,6 +15,7 @@ from holdfast.policy.activity.turns import Searched, Turn, turns
 from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import Signal, marked
+from holdfast.policy.language.overlap import SAME_ISSUE, overlap
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.sessions.left_off import AHEAD, LABELS, SAID, THEN, packed
 
@@ -103,30 +104,28 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     """Return what a session was asked, did, learned and left open; `pasted` are sentences that may not be the user's."""
     main = _at_work(every)
     answered = [turn for turn in main if turn.answer]
-    # The last one that did more than answer a question, and those since.
-    last = answered[-next((place for place, turn in enumerate(answered[::-1], 1) if not _talk(turn)), 1) :]
+    # The last one that did more than answer a question or agree, and those since.
+    news = (place for place, turn in enumerate(answered[::-1], 1) if _tells(turn) and not _talk(turn))
+    last = answered[-next(news, 1) :]
     found_signals = list(_statements(every))
     # The start of each turn that the next one objects to, and that one.
     refused = {turn.began: after for turn, after in pairwise(main) if after.objects == "no"}
-    redone = [work for work in pieces if work.changes and work.turn.began not in refused and not work.broken]
-    objections = [  # without those that the next turn answered with a change, or a later one in the same files
+    changed = {path: work.turn.began for work in pieces if not work.broken for path in work.modified}
+    objections = [  # without those that the next turn answered, or a later one with a change in the same files
         f"The user objected to “{title_of(work)}”: {headlines.one_line(after.prompt, 160)}"
         for work in pieces
         if (after := refused.get(work.turn.began)) and (work.changes or work.commits or work.acts)
-        if not any(
-            new.turn.began == after.began or (new.turn.began > after.began and {*new.modified} & {*work.modified})
-            for new in redone
-        )
+        if not (_tells(after) or any(changed.get(path, "") > after.began for path in work.modified))
     ]
     fixes = (check for work in pieces if type_of(work) == "bugfix" for check in work.fixed if check.error)
     read = dict.fromkeys(path for work in pieces for path in work.read)
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
     learned = _distinct([*lasting, *(f"{check.name} failed with {check.error}; fixed" for check in fixes)])
-    # The open steps of the last plan, else what the last answers name.
+    # The open steps of the last plan, else what answers name.
     events = (event for turn in every if not turn.agent for event in turn.events)
     plans = [steps for event in events if (steps := open_steps(event.tool, event.given))]
-    ahead = plans[-1][:MOST_LINES] if plans else [line for turn in last for line in ahead_in(turn.said, turn.reader)]
+    ahead = plans[-1][:MOST_LINES] if plans else _ahead(main)
     if main and not (main[-1].said or main[-1].steps):  # what was asked is not done
         asked_last = main[-1].reader.prompt(main[-1].prompt, main[-1].previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
@@ -176,9 +175,28 @@ def _at_work(every: Sequence[Turn]) -> list[Turn]:
 def _talk(turn: Turn) -> str:
     """Return whether a prompt for which nothing was done is "chat" or a "question"; else ""."""
     labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
-    labels = {"chat"} if headlines.is_vague(turn.events[0].text) and not turn.steps else labels or {"task"}
+    is_vague = headlines.is_vague(turn.events[0].text) and not turn.steps
+    labels = {"task" if _tells(turn) else "chat"} if is_vague else labels or {"task"}
     is_talk = labels <= {"chat", "question"} and not Work(turn).did_something
     return ("question" if turn.steps or "question" in labels else "chat") * is_talk
+
+
+def _tells(turn: Turn) -> bool:
+    """True if something was done in a turn, or its answer says more than that it was understood."""
+    return bool(turn.steps) or any(sentence.label != "noise" for sentence in turn.reader.message(turn.said))
+
+
+def _ahead(main: Sequence[Turn]) -> list[str]:
+    """Return the next steps that were named last; named as such they outlast other work, unless it was about them."""
+    ahead, since = list[str](), list[str]()
+    for turn in reversed(main):
+        own, is_list = ahead_in(turn.said, turn.reader), any(one.search(turn.said) for one in AHEAD.values())
+        lasting = [one for one in own if not since or is_list or LABELS["Next"].match(one)]
+        ahead = [*(one for one in lasting if all(overlap(one, text) < SAME_ISSUE for text in since)), *ahead]
+        if (own and not _talk(turn)) or len(since) >= MOST_LINES:
+            break
+        since += [turn.prompt, turn.said] if _tells(turn) and not _talk(turn) else []
+    return ahead
 
 
 def _state(last: Sequence[Turn], reported: Sequence[str]) -> list[str]:

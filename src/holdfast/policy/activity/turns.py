@@ -1,13 +1,12 @@
 """Group hook activity into turns: per prompt and agent, what was read, searched, changed, run, committed and answered."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
 from holdfast.model.foreign_json import json_or_none, texts_in
-from holdfast.model.patterns import lazy, patterns_of
+from holdfast.model.patterns import patterns_of
 from holdfast.model.text import shorten, tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import tools
@@ -15,14 +14,14 @@ from holdfast.policy.activity.patterns import patched, writes_of
 from holdfast.policy.activity.shell import INTERPRETERS, PACKAGE_COMMANDS, Call, parse, program_of
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import SentenceReader, blanked, tagged
-from holdfast.policy.language.user_statements import Objection, objection
+from holdfast.policy.language.user_statements import Objection, is_elliptic, objection
 from holdfast.policy.secrets.find import drop_private
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
 ASKS = 0.5  # chance from which a sentence of a prompt asks for something
 _RUNS_SCRIPTS = {*INTERPRETERS, *PACKAGE_COMMANDS}
 
-_SAYS = patterns_of(__file__, "commands")
+_SAYS, _TEXTS = (patterns_of(__file__, section) for section in ("commands", "texts"))
 _ERROR_LINES = tuple(patterns_of(__file__, "errors").values())
 
 
@@ -190,16 +189,6 @@ def error_line(result: str) -> str:
     return next((shorten(line, LONGEST_ERROR) for line in said if len(line) >= 6), "")
 
 
-# Text that clients and hooks inject: not written by a person or an agent.
-# An injected memory may be cut off before its closing tag; a client's own tags are always closed.
-_INJECTED = lazy(
-    r"<(?P<open>holdfast[\w-]*|memor(?:y|ies)[\w-]*|claude-mem[\w-]*)\b[^>]{0,500}>|"
-    r"<(?P<closed>system[-_][\w-]+|local-command-[\w-]+|command-(?:name|message)|task-notification|persisted-output|hook_context|"
-    r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",
-    re.IGNORECASE,
-)
-_OVERWRITTEN = lazy(r"The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b")
-_QUOTED = lazy(r"\s*[\"“„«](?P<text>[^\"“”„«»]+)[\"”“»]\s*")  # a prompt that is one quotation: some clients quote it
 _SKIPPED = ("Injected", "PreToolUse", "SessionStart")
 _NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
 _TURN_END = ("Stop", "SessionEnd")
@@ -240,7 +229,7 @@ class Turn:
         """The prompt with blanks for what it states for good, if it asks for something besides, or only states that."""
         judged = self.reader.prompt(self.prompt, self.previous)
         asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
-        only_states = not self.steps and all(
+        only_states = (not self.steps or is_elliptic(self.prompt)) and all(
             one.label == "chat" or (one.lasts and (self.done or one.label == "rule")) for one in judged
         )
         return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or only_states else self.prompt
@@ -286,7 +275,7 @@ def _finish(live: dict[str, Turn]) -> None:
 def own_text(text: str) -> str:
     """Return what a person or agent wrote: without private parts and injected text."""
     text = drop_private(text)
-    spans = tagged(text, _INJECTED)
+    spans = tagged(text, _TEXTS["injected"])
     starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
     return " ".join(text[start:end] for start, end in zip(starts, ends, strict=True)).strip()
 
@@ -300,7 +289,7 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             first, last = len(own.text) - len(own.text.lstrip()), len(own.text.rstrip())
             turn.prompt, turn.certain = own.text[first:last], own.certain[first:last]
             # Asked for, but perhaps not in own words.
-            if whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None:
+            if whole := _TEXTS["quoted"].fullmatch(event.text) if not turn.prompt else None:
                 turn.prompt, turn.certain = whole["text"], " " * len(whole["text"])
         case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer
@@ -335,7 +324,7 @@ def _steps_of(event: HookEvent) -> Iterator[Step]:
     elif role in ("create", "edit", "delete"):
         before, after = (tools.first_text(event.given, names) for names in (_BEFORE, _AFTER))
         # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
-        how = "edit" if role == "create" and _OVERWRITTEN.match(event.result) else role
+        how = "edit" if role == "create" and _TEXTS["overwritten"].match(event.result) else role
         writes = ((how, path) for path in tools.path_arguments(event.given))
         yield from _changes(writes, event.cwd, before, after)
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import product
 
-from holdfast.model.patterns import patterns_of
+from holdfast.model.patterns import lazy, patterns_of
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.overlap import in_order, words
 from holdfast.policy.language.reading import sentences
 from holdfast.policy.language.user_statements import needs_subject
 
-_RE = patterns_of(__file__, "patterns")
+_RE, _DENIAL = patterns_of(__file__, "patterns"), lazy(CUES["negation"])
 MOST_SENTENCES, MOST_WORDS = 12, 40  # of each text, and of a sentence about “it”
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
@@ -26,7 +27,7 @@ def says_otherwise(first: str, second: str, *, may_add: bool = False) -> bool:
 
 
 def _denials(text: str) -> int:
-    return len(_RE["negation"].findall(text.lower()))
+    return len(_DENIAL.findall(text.lower()))
 
 
 def other_numbers(first: str, second: str) -> int:

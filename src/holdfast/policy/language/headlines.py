@@ -7,7 +7,7 @@ from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import sentences, sentences_in
+from holdfast.policy.language.reading import passages, sentences
 
 TITLE = 100
 LINE, MOST, SHORTEST = 300, 40, 5  # characters of a line, lines, and characters of a sentence; CJK says as much in half
@@ -121,7 +121,8 @@ def subject_of(commit: str) -> tuple[str, str]:
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, without code, output, quotes, headings, and “Done:” before what is done."""
-    return [_capital(_LEAD.sub("", sentence)) for sentence in sentences_in(_HEADING.sub("", text))]
+    said = (one.text for one in passages(_HEADING.sub("", text)) if one.form == "sentence")
+    return [_capital(_LEAD.sub("", sentence)) for sentence in said]
 
 
 def one_line(text: str, most: int) -> str:

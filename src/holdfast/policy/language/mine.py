@@ -35,18 +35,9 @@ def _rules(section: str) -> dict[str, re.Pattern[str]]:
 _SKIPPED, _KINDS, _DECIDED = _rules("skipped"), _rules("kinds"), _rules("decided")
 _CHATTER, _DANGLING = _rules("chatter")["chatter"], _rules("dangling")["dangling"]
 _DECISION, _ENDPOINTS = _KINDS["decision 0.7"], _KINDS["api_endpoint 0.9 exact"]
+_TRIVIAL, _ENDPOINT, _ROUTE, _TEXTBOOK, _ENDED, _CODE, _ENDING, _DENIED = map(lazy, _CUES["parts"].values())
 _COMMAND = lazy(rf"^{_WORDS['tools']}(?:\s+\S.*)?$")
 _QUOTED_COMMAND = lazy(rf"`({_WORDS['tools']}\s[^`\n]+)`")
-_TRIVIAL = lazy(
-    r"^git\s+(?:status|diff|log|show|add|commit|branch|checkout|switch|stash|blame|pull|push|fetch|reset|rev-parse)\b|--version\b|--help\b"
-)
-_ENDPOINT = lazy(r"\b(GET|POST|PUT|PATCH|DELETE)\s+(/[^\s`\"',;)]*)")
-_ROUTE = lazy(r"\.(get|post|put|patch|delete|route)\(\s*[\"'](/[^\"']*)", re.IGNORECASE)
-_TEXTBOOK = lazy(r"^(\w[\w.+#-]*) (?:is|are) an? ", re.IGNORECASE)
-_ENDED = lazy(r"\b(?:fails?|failed|failing|crash\w*|passed|succeeded)\b", re.IGNORECASE)
-_CODE = lazy(r"`[^`]+`|\b\w+[_/.]\w+|[a-z][A-Z]|\d")
-_ENDING = lazy(r"(?<=\w{3})(?:ing|ed|e?s|e)$")
-_DENIED = lazy(r"\b(?:not|no|never|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ _MARK = (
 )
 _INLINE = lazy(
     rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?|(?<=[.!?:;,—–][ \t])){_JOINED}{_MARK}"
-    r"[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*",
+    r"[^\n]+(?:(?<![.!?:。！？])\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*",  # a line that ends a sentence ends it
     re.IGNORECASE | re.MULTILINE,
 )
 _NEXT = lazy(rf"(?i)(?:(?<=[.!?:;,—–]\s){_JOINED}|(?<=\s)(?<!\b(?:the|see|use)\s)(?=\*{{0,2}}\[\w\w)){_MARK}")

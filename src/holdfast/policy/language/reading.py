@@ -166,11 +166,6 @@ def passages(log: str) -> Iterator[Passage]:
             yield Passage(form=form, text=text[first:end].strip(), start=first, end=end)
 
 
-def sentences_in(text: str) -> list[str]:
-    """Return the sentences of a message, without code, output and quotes."""
-    return [passage.text for passage in passages(text) if passage.form == "sentence"]
-
-
 def tagged(
     text: str, opening: re.Pattern[str], is_open: Callable[[re.Match[str]], object] = lambda match: match["open"]
 ) -> list[tuple[int, int]]:

@@ -1,12 +1,13 @@
 """What a user states in a prompt: rules, facts, decisions and corrections, each as a text that stands alone."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import Literal
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.text import sentence_ends
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
@@ -16,6 +17,9 @@ from holdfast.policy.secrets.find import MASKED, find_secrets
 
 Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
+Shown = Mapping[
+    str, str | None
+]  # memories, earliest first; of those that the user stated in the session, what they corrected
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 REQUESTS = ("task", "question", "chat")
@@ -24,6 +28,7 @@ DOUBTED, LEADS, LEAST, ASKS, SURE, OPPOSED, CONFLICTS, NAMED, CERTAIN = 0.6, 0.6
 VERY_SHORT, SHORT = 8, 10  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
+_RE = patterns_of(__file__, "patterns")
 _REMEMBER = lazy(
     rf"^\W*(?:please |and |also )*(?:{CUES['remember']})(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
     re.IGNORECASE,
@@ -42,19 +47,16 @@ _LEADING_NO = lazy(
     rf"(?:{CUES['no_cjk']}))",
     re.IGNORECASE,
 )
+_FORBIDS = lazy(rf"^\W*(?:(?:{CUES['please']})\W+)?(?:do )?(?:{CUES['negation']}|n['’])", re.IGNORECASE)
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
 _POLITE = lazy(rf"^\W*(?:{CUES['please']})\b[\s,]+|[\s,]+(?:{CUES['please']})(?=[.!]*$)", re.IGNORECASE)
-_CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+)")
 # "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
 _CHOICE = lazy(rf"\b(?:{CUES['choice']})\b", re.IGNORECASE)
 _OBJECT = lazy(rf"\s(?:(?:{CUES['pronoun']}|{CUES['choice']})\W*$|(?:it|them)\b)", re.IGNORECASE)
-_VALUE = lazy(
-    r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
-)
-_CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CLAUSE, _VALUE, _CJK, _WORDED, _BARE = (_RE[name] for name in ("clause", "value", "cjk", "worded", "bare"))
 _EDGE = " \t,.;:!-–—，。、：；！"
 
 
@@ -74,23 +76,17 @@ class Said:
 
 
 def stated(
-    prompt: str,
-    answer: str,
-    reader: SentenceReader,
-    *,
-    certain: str | None = None,
-    shown: Sequence[str] = (),
-    made: Sequence[str] = (),
+    prompt: str, answer: str, reader: SentenceReader, *, certain: str | None = None, shown: Shown = MappingProxyType({})
 ) -> list[Said]:
     """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
-    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. `made` is what the
-    user stated in the session, latest first: a bare value may correct that again.
+    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed. What the user stated
+    in the session is shown with what it corrected: a bare value may correct that again, or restore it.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
     certain, result, before = own.certain if certain is None else certain, dict[str, Said](), None
     for sentence in reader.prompt(own.text, answer):
-        said, before = _said(sentence, before, answer, reader, shown, made), sentence
+        said, before = _said(sentence, before, answer, reader, shown), sentence
         # What lacks a part is partly a quotation.
         is_whole = said and own.text[slice(*said.span)] == prompt[slice(*said.span)]
         if said and is_whole and not (MASKED in said.text or find_secrets(said.text)):
@@ -125,21 +121,36 @@ def objection(prompt: str, answer: str, reader: SentenceReader, before: str = ""
     return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
 
 
-def resolved(statement: str, old: str) -> str:
+def resolved(statement: str, old: str, *, leans: bool = False) -> str:
     """Return a statement that leans on an earlier sentence as one that stands alone; "" if it says nothing of its own.
 
     One that names its subject stays as it is. With one value in each, the old sentence gets the new value; else both are
     kept, the old sentence quoted.
     """
-    if not old or not is_elliptic(statement, old):
+    if not old or not (leans or is_elliptic(statement, old)):
         return statement
-    old_values, new_values = _VALUE.findall(old), _VALUE.findall(statement)
-    fresh = [value for value in new_values if value not in old_values]
-    gone = [value for value in old_values if fresh and _shape(value) == _shape(fresh[0])]
-    if len(fresh) == len(gone) == 1 and _unit(statement, fresh[0]) in ("", _unit(old, gone[0])):
-        return old.replace(gone[0], fresh[0], 1)
-    news = len(words(statement) - words(old))
+    if replaced := _replaced(statement, old):
+        return replaced
+    fresh, news = {*_VALUE.findall(statement)} - {*_VALUE.findall(old)}, len(words(statement) - words(old))
     return f"“{old.strip(_EDGE)}” → {statement}" if fresh or news > needs_subject(statement) else ""
+
+
+def _replaced(statement: str, old: str) -> str:
+    """Return a sentence with the one new value of a statement, and its reason; "" if it is not clear which that replaces."""
+    old_values = _VALUE.findall(old)
+    fresh = [value for value in _VALUE.findall(statement) if value not in old_values]
+    shape, unit = (_shape(fresh[0]), _unit(statement, fresh[0])) if fresh else ("", "")
+    gone = [value for value in old_values if _shape(value) == shape and unit in ("", _unit(old, value))]
+    if not len(fresh) == len(gone) == 1:
+        return ""
+    new, bare = old.replace(gone[0], fresh[0], 1), None if _CONTRAST.match(statement) else _bare(statement)
+    return f"{new.rstrip(_EDGE)} – {bare['reason']}" if bare and bare["reason"] else new
+
+
+def _bare(text: str) -> re.Match[str] | None:
+    """Match a text that is hardly more than a value, and perhaps its reason: “sorry, I meant 20, the gateway is slow”."""
+    match = _BARE.match(_VALUE.sub("\0", text))
+    return match if match and len(_WORDED.findall(match["clause"])) < FEW_WORDS else None
 
 
 def is_elliptic(statement: str, old: str = "") -> bool:
@@ -159,12 +170,7 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
 
 
 def _said(
-    sentence: Sentence,
-    before: Sentence | None,
-    answer: str,
-    reader: SentenceReader,
-    shown: Sequence[str],
-    made: Sequence[str],
+    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Shown
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return Said(kind="fact", text=before.text, span=before.span) if before else None
@@ -176,26 +182,28 @@ def _said(
     for named, opening in _NAMED.items():
         if opening.match(sentence.text) and len(words(sentence.text)) > FEWEST_WORDS:
             return Said(kind=named, text=sentence.text, span=sentence.span)
+    made = {one: old for one, old in reversed((*shown.items(),)) if old is not None}
     if (part := _lasting(sentence, answer, reader)) is None:
-        return None
+        # A request for the value that a user's correction replaced takes that back.
+        asks, values = sentence.share("task", *KEPT) >= ASKS, _VALUE.findall(sentence.text)
+        back = next((one for one, old in made.items() if asks and {*values} & {*_VALUE.findall(old)}), "")
+        text = back and _replaced(sentence.text, back)
+        return Said(kind="fact", text=text, span=sentence.span, corrects=True, about=back) if text else None
     kind = max(KEPT, key=part.chances.__getitem__)
     objects = max(part.share("correction"), sentence.share("correction")) >= REFUSED
     corrects = kind == "correction" or objects or bool(_DENIES.match(sentence.text))
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
-    leans = corrects or is_elliptic(part.text)
-    old = shown if kind != "decision" else ()  # what is agreed to was just said
+    is_short = is_elliptic(part.text) or (corrects and bool(_bare(part.text)))
+    leans = corrects or is_short
+    old = (*shown,) if kind != "decision" else ()  # what is agreed to was just said
     about = _corrected(part.text, answer, reader, old, or_noise=corrects) if leans else ""
-    if leans and is_elliptic(part.text):  # the fuller sentence about this value, if the user stated one
-        values = set(_VALUE.findall(about))
-        fuller = (one for one in made if (known := set(_VALUE.findall(one))) and (known & values or not values))
-        opposed = (one for one in fuller if reader.relation(one, part.text).get("conflict", 0.0) >= OPPOSED)
-        about = next(opposed, about)
+    about = next(_fuller(part.text, about, made, reader), about) if is_short else about
     denial = _LEADING_NO.match(part.text)
     said = _POLITE.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
     bare = _AGAIN.sub("", said)
     is_bare = _AGAIN.match(part.text) or not is_elliptic(bare)
-    text = resolved(bare if is_bare else part.text, about)
+    text = resolved(bare if is_bare else part.text, about, leans=is_short)
     if about and not text and kind == "decision":
         text = f"“{about.strip(_EDGE)}” → {sentence.text}"  # an agreement is worth what it agrees to
     nameless = needs_subject(text) or _is_value(text) or len(words(bare)) < FEWEST_WORDS - (kind == "rule")
@@ -211,9 +219,16 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         return None
     cuts = [0, *_cuts(sentence.text)][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
-    if not (kept := [part for part in parts if part.lasts]):  # what asks for something may be behind it
-        before = (part for cut in cuts[:0:-1] for part in reader.prompt(sentence.text[:cut].strip(_EDGE), answer)[:1])
-        return next((part for part in before if part.lasts and not is_elliptic(part.text)), None)
+    kept = [part for part in parts if part.lasts]
+    # What asks for something may be behind it, or its reason, which points at it.
+    points = bool(kept) and kept[0] is not sentence and needs_subject(kept[0].text)
+    for cut in cuts[:0:-1] if points or not kept else ():
+        (head,) = reader.prompt(sentence.text[:cut].strip(_EDGE), answer)[:1] or (sentence,)
+        if head.lasts and not is_elliptic(head.text):
+            reason = [one for one in reader.prompt(sentence.text[cut:], answer) if needs_subject(one.text)]
+            return replace(head, text=sentence.text) if reason and reason[0].share(*REQUESTS) < ASKS else head
+    if not kept:
+        return None
     best = kept[0]
     for shorter in parts[parts.index(best) + 1 :]:
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
@@ -228,7 +243,8 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     tail = best.text[(last := max(_cuts(best.text), default=0)) :]
     judged = reader.prompt(tail, answer)[:1] if last else []
     objects = best.share("correction") >= REFUSED
-    if judged and judged[0].share(*REQUESTS) >= ASKS and (objects or not is_elliptic(tail)):
+    asks = judged and judged[0].share(*REQUESTS) >= ASKS and judged[0].label != "chat"
+    if asks and not _FORBIDS.match(best.text) and (objects or not is_elliptic(tail)):  # else it is what to do instead
         (whole,) = reader.prompt(best.text[:last].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         is_as_sure = whole.share(*KEPT) > best.share(*KEPT) - SURE  # else it is a part of what is stated
@@ -246,7 +262,8 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
     said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
     chosen = [old for name in _CHOICE.findall(correction) for old in said if name.lower() in old.lower()]
-    known = chosen or [text for text in (*shown, *said) if not needs_subject(text)] or said
+    valued = [old for old in said if or_noise and _bare(correction) and _replaced(correction, old)]
+    known = chosen or valued or [text for text in (*shown, *said) if not needs_subject(text)] or said
     known_words = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
@@ -256,7 +273,16 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
 
     best = max(reversed(known), key=worth, default="")  # a proposal comes last
     leans = is_elliptic(correction, best) and not _is_value(correction) and (best in said or worth(best) >= NAMED)
-    return best if best and (leans or worth(best) >= OPPOSED) else ""
+    return best if best and (leans or best in valued or worth(best) >= OPPOSED) else ""
+
+
+def _fuller(correction: str, about: str, made: Iterable[str], reader: SentenceReader) -> Iterator[str]:
+    """Yield what the user stated about the value that a correction is about."""
+    values = set(_VALUE.findall(about))
+    for one in (one for one in made if (known := set(_VALUE.findall(one))) and (known & values or not values)):
+        is_it = _replaced(correction, one) and any(_unit(one, old) == _unit(about, old) for old in values)
+        if is_it or reader.relation(one, correction).get("conflict", 0.0) >= OPPOSED:
+            yield one
 
 
 def _is_value(text: str) -> bool:

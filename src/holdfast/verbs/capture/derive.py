@@ -221,9 +221,9 @@ def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence
         return []  # a prompt of a sub-agent is written by an agent
     # What came of this turn or a later one, if they were read before, is not what it speaks of.
     earlier = [record for record in known.shown if str(record.extra.get("trail", "")) < turn.id]
-    shown, kept = [claim_of(record) for record in earlier], list[Record | None]()
-    made = [claim_of(record) for record in reversed(earlier) if record in known.made]
-    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown, made=made)
+    kept, corrected = list[Record | None](), {one.id: str(one.extra.get("corrected", "")) for one in known.made}
+    shown = {claim_of(record): corrected.get(record.id) for record in earlier}
+    found = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)
     statements = found[:MOST_STATEMENTS]
     signals = marked(turn.prompt)[:MOST_STATEMENTS]
     for signal in signals:
@@ -275,6 +275,7 @@ def _keep_statement(
     draft = _placed(memory, turn, unplaced, "correction" if statement.corrects else "statement", "wording")
     if draft is None:
         return None
+    draft = replace(draft, extra={**draft.extra, "corrected": statement.about} if statement.corrects else draft.extra)
     new = write.preview(memory, draft)
     near = [record for record, _ in similar(memory.store, new)]
     outdated = _outdated(memory, new, near, statement, known)
@@ -296,11 +297,12 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
     candidates, own = {record.id: record for record in (*known.shown, *near)}, words(statement.text)
     found = list[Record]()
     for record in (record for record in candidates.values() if is_comparable(new, record)):
-        claim = claim_of(record)
+        claim, corrected = claim_of(record), statement.about * statement.corrects
         shared = own & words(claim)
         bar = CERTAIN if not shared else CORRECTED if statement.corrects else CONFLICT
-        is_named = statement.corrects and statement.about and statement.about in claim
-        if is_named or against(memory, record, claim, statement.text).conflict >= bar:
+        before = against(memory, record, claim, corrected).conflict if corrected else 0.0  # that is no news
+        news = against(memory, record, claim, statement.text).conflict - before
+        if news >= bar or (corrected and corrected in claim):
             found.append(record)
     return found
 
@@ -346,7 +348,8 @@ def _keep(
     memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False, why: str = ""
 ) -> Record | None:
     """Store a draft as admission decides, or as pending if there is a reason `why` it needs approval."""
-    waivers, by = Waivers(scope=True, duplicate=insist), None
+    # Whether what a user states will last was judged already, in any language.
+    waivers, by = Waivers(scope=True, duplicate=insist, transient=by_user), None
     match Pending(why=why) if why else write.verdict_on(memory, draft, waivers=waivers):
         case Admitted():
             by = _actor(memory, turn, by_user=by_user)

@@ -215,7 +215,7 @@ def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
     if not foreign:
         return {}
     default = memory.checkout.default_branch
-    status = _status_of(memory, {made.branch: made.commit for made in foreign.values() if made.branch != default})
+    status = status_of(memory, {made.branch: made.commit for made in foreign.values() if made.branch != default})
     return {id_: made.branch for id_, made in foreign.items() if status.get(made.branch) in ("open", "gone")}
 
 
@@ -241,10 +241,11 @@ def lost(memory: Memory) -> dict[str, list[Record]]:
         if active and branch != memory.checkout.default_branch:
             by_branch[branch] = active
     newest = {branch: max(made, key=lambda one: one.created_at).origin.commit for branch, made in by_branch.items()}
-    return {branch: by_branch[branch] for branch, state in _status_of(memory, newest).items() if state == "gone"}
+    return {branch: by_branch[branch] for branch, state in status_of(memory, newest).items() if state == "gone"}
 
 
-def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatus]:
+def status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatus]:
+    """Return the status of branches, each passed with a commit of it, by their tips as far as they are known."""
     known = _tips(memory) if commits else {}
     born = {name: known.get(name) or commit for name, commit in commits.items()}
     return memory.checkout.branch_status(born) if commits else {}

@@ -8,6 +8,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import shorten, texts_of
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import status_of
 from holdfast.verbs.records.read import newest_of_kind
 
 LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE, MOST_BESIDE = 60, 5, 3, 5, 2
@@ -48,6 +49,10 @@ def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> lis
         # What was only stated is a memory of its own.
         is_told = any(map(summary.fields.get, ("request", *WORKED))) or summary.by.kind != "rule"
         found += [work] if is_told and (not until or at < until) else []
+    # What was merged into the default branch is work on it.
+    tips = {work.branch: work.summary.origin.commit for work in found if here.branch == memory.checkout.default_branch}
+    merged = [name for name, status in status_of(memory, tips).items() if status == "merged"]
+    found = [replace(work, branch=here.branch) if work.branch in merged else work for work in found]
     found.sort(key=lambda work: work.at, reverse=True)
     for work in found:
         # It is work if something was changed, run, planned or left open, or the agent closed the session itself.

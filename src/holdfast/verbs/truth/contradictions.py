@@ -167,7 +167,9 @@ def nearest(memory: Memory, entry: Entry) -> list[Record]:
     others = {id_: other for id_, other in found.items() if id_ != record.id and other.state == "active"}
     replaced = links.superseded(memory.store, [record.id, *found]).keys()
     kept = () if record.id in replaced else others.values()
-    return [other for other in kept if is_comparable(record, other) and other.id not in replaced]
+    breath = (record.extra.get("trail"), record.by.kind)  # what is said in one breath holds together
+    apart = (one for one in kept if not breath[0] or (one.extra.get("trail"), one.by.kind) != breath)
+    return [other for other in apart if is_comparable(record, other) and other.id not in replaced]
 
 
 def contradicting(memory: Memory, record_id: str) -> list[links.Arrow]:
