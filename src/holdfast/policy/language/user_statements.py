@@ -183,12 +183,14 @@ def _said(
         if opening.match(sentence.text) and len(words(sentence.text)) > FEWEST_WORDS:
             return Said(kind=named, text=sentence.text, span=sentence.span)
     made = {one: old for one, old in reversed((*shown.items(),)) if old is not None}
-    if (part := _lasting(sentence, answer, reader)) is None:
+    part = _lasting(sentence, answer, reader)
+    if part is None or part.share("correction") >= REFUSED:
         # A request for the value that a user's correction replaced takes that back.
         asks, values = sentence.share("task", *KEPT) >= ASKS, _VALUE.findall(sentence.text)
         back = next((one for one, old in made.items() if asks and {*values} & {*_VALUE.findall(old)}), "")
         text = back and _replaced(sentence.text, back)
-        return Said(kind="fact", text=text, span=sentence.span, corrects=True, about=back) if text else None
+        if text or part is None:
+            return Said(kind="fact", text=text, span=sentence.span, corrects=True, about=back) if text else None
     kind = max(KEPT, key=part.chances.__getitem__)
     objects = max(part.share("correction"), sentence.share("correction")) >= REFUSED
     corrects = kind == "correction" or objects or bool(_DENIES.match(sentence.text))
@@ -260,7 +262,8 @@ def _cuts(text: str) -> list[int]:
 
 def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
     """Return the sentence of the answer or of a memory shown that a statement contradicts most, perhaps noise."""
-    said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
+    heard = reader.message(answer)  # an option that is named is no noise
+    said = [one.text for one in heard if or_noise or one.label != "noise" or _CHOICE.search(one.text)][-8:]
     chosen = [old for name in _CHOICE.findall(correction) for old in said if name.lower() in old.lower()]
     valued = [old for old in said if or_noise and _bare(correction) and _replaced(correction, old)]
     known = chosen or valued or [text for text in (*shown, *said) if not needs_subject(text)] or said

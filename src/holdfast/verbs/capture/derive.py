@@ -148,7 +148,7 @@ def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: 
                 yield from approved
             yield from keep_statements(memory, turn, known, retired)
         if turn.id in finished:
-            yield from keep_claims(memory, turn, known)
+            yield from keep_claims(memory, turn, Known(memory, turn.session))
         before = before if turn.agent else turn
 
 
@@ -212,7 +212,9 @@ class Known:
 
     def is_echo(self, text: str) -> bool:
         """True if a text repeats what the session was given."""
-        return self.is_instruction(text) or any(observe.is_echo(text, record.text) for record in self.shown)
+        same = (self.memory.reader.relation(claim_of(record), text).get("same", 0.0) for record in self.made)
+        is_known = self.is_instruction(text) or any(observe.is_echo(text, record.text) for record in self.shown)
+        return is_known or any(share >= SAME for share in same)
 
 
 def keep_statements(memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = ()) -> list[Record]:
