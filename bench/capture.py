@@ -15,7 +15,7 @@ from bench.labelled import READER, SPLITS, rows_of
 from bench.measure import table
 from bench.speed import open_bench
 from holdfast.engine.views import records
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.policy.language.user_statements import stated
 from holdfast.verbs.capture.derive import derive
 

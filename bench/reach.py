@@ -19,7 +19,7 @@ from holdfast.compose.team import MEMBER
 from holdfast.engine.database import Halves
 from holdfast.engine.postgres.row_security import protect
 from holdfast.engine.views.words import Span
-from holdfast.model.access import Access, asking
+from holdfast.model.event import Access, asking
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

@@ -30,8 +30,8 @@ from holdfast.engine.search.vectors import LARGE
 from holdfast.engine.tokens import spelled_out
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
-from holdfast.model.access import EVERYWHERE
 from holdfast.model.errors import MissingPackage
+from holdfast.model.event import EVERYWHERE
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up

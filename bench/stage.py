@@ -12,10 +12,9 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.cli.render import json_text, page
 from holdfast.model.event import LOCAL, Actor, Event, Verb, event_to_json
-from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Record, record_to_json
+from holdfast.model.record import Draft, Record, fold_all, record_to_json
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.sharing import with_team
 from holdfast.surfaces.bettermemory import tools as bettermemory

@@ -22,9 +22,9 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.config import Config
 from holdfast.model.event import event_from_json
-from holdfast.model.fold import fold
 from holdfast.model.ids import instant
 from holdfast.model.ports import Embedder
+from holdfast.model.record import fold
 from holdfast.verbs.exchange.demo import CHECKOUT, LEVELS, STORE, VECTORS, key_of
 from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ROOT / "src" / "holdfast"
-LINES, FILES, TEST_LINES = 46_000, 284, 29_190  # ceilings
+LINES, FILES, TEST_LINES = 46_000, 276, 29_180  # ceilings
 GOALS = (46_000, 350, 28_000)
 
 

@@ -15,9 +15,9 @@ from holdfast.compose.adapters import foreign_items
 from holdfast.engine.raw import transcripts
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.model.foreign import Item
 from holdfast.model.ids import ULID
 from holdfast.model.record import Record
+from holdfast.model.replica import Item
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory

@@ -23,8 +23,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Origin
-from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
+from holdfast.model.record import PORTS, Draft, Origin, project_of_remote, without_userinfo
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall

@@ -17,8 +17,8 @@ from holdfast.adapters.importers.gitmem import LEARNINGS
 from holdfast.adapters.importers.maps import when
 from holdfast.compose.adapters import IMPORTERS, foreign_items, write_foreign
 from holdfast.model.errors import Invalid
-from holdfast.model.foreign import Exported, Foreign
 from holdfast.model.record import Record
+from holdfast.model.replica import Exported, Foreign
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory, find

@@ -13,7 +13,7 @@ from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenA
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.observer import Answered, Question, RateLimited, Rejected, Reply, TimedOut, Unreachable
+from holdfast.model.ports import Answered, Question, RateLimited, Rejected, Reply, TimedOut, Unreachable
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import new_file
 from tests.hosts.running import processes, wait_for

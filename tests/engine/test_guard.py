@@ -13,9 +13,8 @@ from holdfast.engine.postgres.row_security import MEMBER, OPEN, VISIBLE, protect
 from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
-from holdfast.model.access import Access, asking
 from holdfast.model.errors import Forbidden, StoreError
-from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.event import Access, Actor, Event, Verb, asking
 from holdfast.model.ids import Clock
 from tests import engines
 from tests.rows import refused

@@ -17,9 +17,9 @@ from holdfast.engine.views import Entry, labels, records, usage
 from holdfast.engine.views.queries import by_foreign_id
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
+from holdfast.model.record import fold_all
 from tests.calls import made
 from tests.conftest import Time, contents, recorded
 from tests.rows import WHOLE, refused, rows, some

@@ -8,7 +8,7 @@ from holdfast.compose.settings import Settings, load_settings
 from holdfast.engine.postgres.row_security import OPEN, VISIBLE
 from holdfast.hosts.server.app import open_members
 from holdfast.hosts.server.members import Members, Visit
-from holdfast.model.access import Access, Role, asking
+from holdfast.model.event import Access, Role, asking
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.verbs.memory import Memory
 from tests import engines

@@ -16,7 +16,7 @@ from holdfast.compose import worker_lock
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks import hook as hook_module
 from holdfast.hosts.hooks.hook import activity_of
-from holdfast.model.trail import EVENTS, OBSERVER_FOLDER
+from holdfast.model.session import EVENTS, OBSERVER_FOLDER
 from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer, fire, hold_worker, hooked, kept
 from tests.hosts.scripts import Session, scripts_in, session_in, spooled

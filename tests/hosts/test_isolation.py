@@ -17,8 +17,8 @@ import pytest
 from holdfast.hosts.mcp.protocol import ProtocolError, Server
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.members import Members, Visit
-from holdfast.model.access import asking
 from holdfast.model.errors import Forbidden
+from holdfast.model.event import asking
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Tool
 from holdfast.verbs.memory import Memory

@@ -22,7 +22,7 @@ from holdfast.hosts.hooks import answers
 from holdfast.hosts.hooks.places import handover_file, prepared_file, remotes_of
 from holdfast.hosts.mcp.protocol import ProtocolError
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.model.fence import attribute, escaped, inline
+from holdfast.model.text import attribute, escaped, inline
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.capture.prepare import prepare, write_handover

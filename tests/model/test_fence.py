@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from holdfast.model.fence import OURS, attribute, defused, escaped, inline, visible
 from holdfast.model.foreign_json import with_texts
+from holdfast.model.text import OURS, attribute, defused, escaped, inline, visible
 from tests.rows import each, rows
 
 DATA = Path(__file__).parent.parent / "data" / "fence"

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model.event import Actor, Event, Verb, event_from_json, event_to_json
-from holdfast.model.fold import as_of, fold_all, scrub
 from holdfast.model.ids import Clock, instant
-from holdfast.model.record import Link, Record, record_from_json, record_to_json
+from holdfast.model.record import Link, Record, as_of, fold_all, record_from_json, record_to_json, scrub
 from tests.rows import some
 
 ABOUT = Clock(lambda: 1_700_000_000.0).tick()

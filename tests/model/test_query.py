@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import ago
+from holdfast.model.kinds import REQUIRED, Fields, parameters_of
 from holdfast.model.query import LONGEST_QUESTION, MODES, Query
 from holdfast.model.record import Draft, Link
-from holdfast.model.request import REQUIRED, Fields, parameters_of
 from tests.rows import each, examples, refused, rows
 
 

@@ -96,7 +96,7 @@ def test_a_short_question_needs_more_of_what_is_long_or_code(text: str, expected
     assert passing(ASKED, replace(unsure, is_long=True, words=20), unsure.fits)
 
 
-@each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])
+@each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.74, ["fair", "fair"]), (0.2, ["weak", "weak"])])
 def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chance: float, expected: list[str]) -> None:
     hits = [made(place, "2026-01-01", chance=chance) for place in range(2)]
     assert [hit.confidence for hit in labelled(hits, "read")] == expected

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.observers import load_mode
-from holdfast.model.fence import defused
 from holdfast.model.kinds import KINDS, check_fields
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
+from holdfast.model.text import defused
 from holdfast.policy.activity.observer_reply import ParsedReply, drafts_of, read_reply
 from holdfast.policy.activity.turns import turns
 from holdfast.policy.language.comparing import merge

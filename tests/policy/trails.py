@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.record import Draft
-from holdfast.model.trail import HookEvent, hook_event_from_json
+from holdfast.model.session import HookEvent, hook_event_from_json
 from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.turns import turns
 from holdfast.policy.language.reading import SentenceReader

@@ -19,7 +19,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
 from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
-from holdfast.model.trail import MOST
+from holdfast.model.session import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
 from tests.conftest import contents, ran
 from tests.engines import release

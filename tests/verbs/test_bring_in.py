@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.model.errors import Invalid
-from holdfast.model.foreign import Foreign, ForeignEvent, ForeignSession, ForeignTranscript, Item
 from holdfast.model.record import Draft, Link
+from holdfast.model.replica import Foreign, ForeignEvent, ForeignSession, ForeignTranscript, Item
 from holdfast.model.text import LONGEST_BODY
 from holdfast.verbs.exchange import import_foreign as module
 from holdfast.verbs.exchange.import_foreign import Report, import_items

@@ -9,7 +9,7 @@ from bench.labelled import SPLITS
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.record import Record
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory

@@ -13,7 +13,7 @@ from holdfast.engine.locks import turn
 from holdfast.engine.raw import trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.policy.erasing import Eraser, sentences_in
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.replicas import pull

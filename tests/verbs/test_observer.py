@@ -13,8 +13,8 @@ from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.observer import Observer, Observing, Rejected
-from holdfast.model.trail import HookEvent
+from holdfast.model.ports import Observer, Observing, Rejected
+from holdfast.model.session import HookEvent
 from holdfast.verbs.capture.derive import Derived, NotAsked, Observed, derive, observer_status, summarise
 from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server

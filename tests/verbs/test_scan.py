@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft
+from holdfast.model.replica import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.exchange.import_foreign import import_items

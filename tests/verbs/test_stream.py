@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from holdfast.engine.raw import trail
 from holdfast.model.query import Query
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import record_use

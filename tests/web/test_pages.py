@@ -19,7 +19,7 @@ from holdfast.hosts.web.pages.insights import nice
 from holdfast.hosts.web.pages.record import badge, cited_by
 from holdfast.model.ids import short
 from holdfast.model.query import Query
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.freshness import Citation, freshness

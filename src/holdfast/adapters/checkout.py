@@ -19,8 +19,7 @@ from holdfast.model.files import read_inside, read_regular, state_of, write_whol
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant
 from holdfast.model.ports import BranchStatus, Checkout, Earlier
-from holdfast.model.record import Origin
-from holdfast.model.scope import is_network_address, project_of_remote, without_userinfo
+from holdfast.model.record import Origin, is_network_address, project_of_remote, without_userinfo
 
 log = logging.getLogger(__name__)
 LARGEST = 2_000_000  # bytes; larger files are not read

@@ -13,8 +13,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.foreign_json import json_or_none, parse_json
-from holdfast.model.observer import RateLimited, Rejected, Reply, TimedOut, Unreachable
-from holdfast.model.ports import Embedder, Encoded
+from holdfast.model.ports import Embedder, Encoded, RateLimited, Rejected, Reply, TimedOut, Unreachable
 
 LARGEST, LARGEST_VECTORS = 2_000_000, 100_000_000  # bytes of an answer
 SECONDS, BATCH = 30.0, 64  # of an embedder

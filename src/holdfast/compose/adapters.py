@@ -20,9 +20,8 @@ from holdfast.policy.admission.sharing import OWN, Sharing, with_team
 from holdfast.verbs.memory import Memory
 
 if TYPE_CHECKING:
-    from holdfast.model.foreign import Exported, Item
-    from holdfast.model.observer import Observing
-    from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
+    from holdfast.model.ports import Observing
+    from holdfast.model.replica import CommittedMemory, Exported, Item, Outdated, ReplicaUpdate, Scrubbed
 
 # Importable systems, each with a module of its name; `file` is any file. Some modules write their format, too.
 IMPORTERS = ("gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes", "claude-code", "file")
@@ -162,7 +161,7 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
     if config.observer == "none":
         return None
     from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver, load_mode
-    from holdfast.model.observer import Observing
+    from holdfast.model.ports import Observing
 
     url, model, key = config.observer_url, config.observer_model, config.observer_key
     mode = load_mode(config.mode, home)

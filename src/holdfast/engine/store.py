@@ -20,9 +20,8 @@ from holdfast.engine.views.vectors import queue_all, vectors
 from holdfast.engine.views.words import Span, index, words
 from holdfast.model.errors import Forbidden, NewerStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.event import FOLDING, Event, by_record
-from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.kinds import KINDS
-from holdfast.model.record import Record
+from holdfast.model.record import Record, fold_all, scrub, set_aside
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -17,9 +17,9 @@ from holdfast.model.errors import Invalid, NotSaved, StoreError
 from holdfast.model.event import Event
 from holdfast.model.files import lines_in, open_regular
 from holdfast.model.ids import moment_of
+from holdfast.model.kinds import built, fitting
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
-from holdfast.model.request import built, fitting
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal

@@ -20,7 +20,7 @@ from holdfast.compose.adapters import open_replica
 from holdfast.hosts.hooks.places import checkout_root, handover_file
 from holdfast.hosts.preparing import HANDOVER_TOKENS, Place, Places
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreBusy, StoreError
-from holdfast.model.trail import HookEvent
+from holdfast.model.session import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture import trail

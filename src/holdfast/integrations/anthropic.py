@@ -15,10 +15,9 @@ from collections.abc import Sequence
 
 from holdfast.hosts.python import Memory, refused_as
 from holdfast.model.errors import HoldfastError
-from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import shorten
+from holdfast.model.text import defused, shorten
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.freshness import doubts_of
 from holdfast.verbs.records import keyed

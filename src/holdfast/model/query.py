@@ -7,10 +7,8 @@ from typing import Annotated, Any, Literal, get_args
 from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import parse_instant
-from holdfast.model.kinds import check_kind
-from holdfast.model.record import Record
-from holdfast.model.request import Asked, built
-from holdfast.model.scope import check_scopes
+from holdfast.model.kinds import Asked, built, check_kind
+from holdfast.model.record import Record, check_scopes
 from holdfast.model.text import check_text
 
 Confidence = Literal["strong", "fair", "weak"]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, in_words
-from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import short
 from holdfast.model.patterns import tables
-from holdfast.model.record import Link, Record
+from holdfast.model.record import Link, Record, fold, set_aside
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Duplicate, Refused, Remedies, explain
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any, get_origin
 
 from holdfast.model.errors import Invalid
-from holdfast.model.request import REQUIRED, Parameter, parameters_of
+from holdfast.model.kinds import REQUIRED, Parameter, parameters_of
 from holdfast.model.text import counted
 
 Schema = dict[str, Any]

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.fence import defused
 from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.patterns import tables
-from holdfast.model.text import DEEPEST, check_keepable
+from holdfast.model.text import DEEPEST, check_keepable, defused
 from holdfast.surfaces.schema import MISSING, Schema, check_arguments, is_a, problems_of, schema_of
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from holdfast.engine.raw import counters
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, queries, records
-from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound, StoreFull, StoreUnwritable
-from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.event import Actor, Event, Role, Verb
 from holdfast.model.ids import UUID, Clock, check_part, days_before, is_part, short
 from holdfast.model.ports import Checkout, Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
@@ -27,7 +26,7 @@ from holdfast.policy.sessions.outcomes import SessionFeedback
 
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
-    from holdfast.model.observer import Observing
+    from holdfast.model.ports import Observing
     from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
     from holdfast.policy.language.reading import SentenceReader
 

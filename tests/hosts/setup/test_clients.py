@@ -14,7 +14,7 @@ from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Choices, Client, file
 from holdfast.hosts.setup.edits import command_line, own_hooks
 from holdfast.hosts.setup.machine import Level, Machine, check_lasting
 from holdfast.model.errors import Invalid
-from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from holdfast.model.session import CLIENT_EVENTS as EVENTS
 from holdfast.verbs.upkeep.doctor import Check
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place

@@ -14,7 +14,7 @@ import pytest
 from holdfast.hosts.cli.command import COMMANDS
 from holdfast.hosts.setup.clients import SECONDS, opencode_plugin
 from holdfast.hosts.setup.machine import Installation
-from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from holdfast.model.session import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder, ran
 from tests.rows import each, rows, sampled
 

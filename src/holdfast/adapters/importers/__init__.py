@@ -1,1 +1,1 @@
-"""Read the data of other systems as values of `model.foreign`, without changing it."""
+"""Read the data of other systems as values of `model.replica`, without changing it."""

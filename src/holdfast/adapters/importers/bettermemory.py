@@ -13,10 +13,9 @@ from holdfast.adapters.importers.files import Entry, front_matter, json_lines, r
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular, read_regular, write_whole
-from holdfast.model.foreign import Exported, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.kinds import CODED, name_in
-from holdfast.model.record import CONFIDENCES, Origin, Record
-from holdfast.model.scope import project_of_remote
+from holdfast.model.record import CONFIDENCES, Origin, Record, project_of_remote
+from holdfast.model.replica import Exported, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 
 SCHEMA = 1
 GRAVES = ".tombstones"

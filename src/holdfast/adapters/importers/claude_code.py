@@ -12,8 +12,8 @@ from holdfast.adapters.importers.maps import Row, first, map_of, mapping, text, 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular
-from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
 from holdfast.model.record import Draft
+from holdfast.model.replica import Foreign, ForeignLink, Item, Remark
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
 INDEX = "MEMORY.md"

@@ -9,10 +9,10 @@ from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Tables, tables_of
 from holdfast.adapters.importers.maps import Row, first, first_time, mapping, parsed, rest, text, texts
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Exported, Foreign, ForeignSession, ForeignTranscript, Item
 from holdfast.model.ids import epoch_ms
 from holdfast.model.kinds import name_in
 from holdfast.model.record import Record
+from holdfast.model.replica import Exported, Foreign, ForeignSession, ForeignTranscript, Item
 from holdfast.model.text import headline
 
 OBSERVATIONS, SUMMARIES = maps.map_of("claude-mem observations"), maps.map_of("claude-mem summaries")

@@ -11,10 +11,10 @@ from holdfast.adapters.importers.files import Entry, entries, json_lines, read_t
 from holdfast.adapters.importers.maps import Row, digest, first, lists, mapping, rest, rows, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, ActorKind
-from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft
+from holdfast.model.replica import Foreign, ForeignLink, Item, Remark
 
 _BODY, _TITLE, _TIME, _OTHER_TIMES, _KIND, _LABELS = lists("file columns")
 _AUTHOR = frozenset({"kind", "name", "session"})

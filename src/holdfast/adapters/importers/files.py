@@ -14,8 +14,8 @@ import yaml
 from holdfast.adapters.importers.maps import Row, check_shape, plain
 from holdfast.model.errors import Invalid
 from holdfast.model.files import open_regular, read_regular
-from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import TooDeep, parse_json
+from holdfast.model.replica import Remark
 from holdfast.model.text import counted
 
 Entry = tuple[str, Row]  # its place in the file, its content

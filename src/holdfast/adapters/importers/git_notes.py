@@ -13,9 +13,9 @@ from holdfast.adapters.git import NETWORK_SECONDS, Repository
 from holdfast.adapters.importers.files import read_yaml, with_front
 from holdfast.adapters.importers.maps import Row, digest, fields_text, map_of, text, texts, when, words
 from holdfast.model.errors import Invalid
-from holdfast.model.foreign import Exported, Foreign, ForeignLink, Item, Remark
 from holdfast.model.kinds import name_in
 from holdfast.model.record import Origin, Record
+from holdfast.model.replica import Exported, Foreign, ForeignLink, Item, Remark
 from holdfast.model.text import shorten
 
 REF = "refs/notes/mem"

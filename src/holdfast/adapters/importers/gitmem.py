@@ -13,10 +13,10 @@ from holdfast.adapters.importers.maps import Row, digest, first, first_time, map
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import write_whole
-from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.ids import short
 from holdfast.model.kinds import name_in
 from holdfast.model.record import Draft, Record
+from holdfast.model.replica import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.text import filled
 
 _MEMORIES, _SETTINGS = maps.lists("gitmem files")

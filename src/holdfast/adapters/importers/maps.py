@@ -9,12 +9,12 @@ from typing import Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant, parse_instant
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.patterns import tables
 from holdfast.model.record import CONFIDENCES, Draft, Record
+from holdfast.model.replica import Foreign
 
 Row = Mapping[str, Any]
 EMPTY: tuple[Any, ...] = (None, "", [], {})

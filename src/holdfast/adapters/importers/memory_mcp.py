@@ -10,9 +10,9 @@ from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import tables_of
 from holdfast.adapters.importers.maps import Row, mapping, rest, text, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Exported, ForeignEvent, ForeignLink, ForeignSession, Item
 from holdfast.model.kinds import name_in
 from holdfast.model.record import Link, Record
+from holdfast.model.replica import Exported, ForeignEvent, ForeignLink, ForeignSession, Item
 from holdfast.model.text import headline
 
 BY = "memory-mcp"

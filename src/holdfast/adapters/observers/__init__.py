@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from holdfast.adapters.endpoint import post
-from holdfast.model import observer
+from holdfast.model import ports
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import json_or_none, parse_json
-from holdfast.model.trail import OBSERVER_FOLDER
+from holdfast.model.session import OBSERVER_FOLDER
 
 FOLDER = "modes"
 LARGEST = 500_000
@@ -45,7 +45,7 @@ class AnthropicObserver:
         self._url = (url or "https://api.anthropic.com").rstrip("/") + "/v1/messages"
         self._headers, self._seconds = {"x-api-key": key, "anthropic-version": "2023-06-01"}, seconds
 
-    def ask(self, question: observer.Question) -> observer.Reply:
+    def ask(self, question: ports.Question) -> ports.Reply:
         asked, most = [{"role": "user", "content": question.text}], question.most_tokens
         body = {"model": self.model, "max_tokens": most, "system": question.instructions, "messages": asked}
         value = post(self._url, body, self._headers, seconds=self._seconds)
@@ -53,12 +53,12 @@ class AnthropicObserver:
             return value
         parts, tokens = value.get("content"), _spent(value.get("usage"), ANTHROPIC_COUNTS)
         if not isinstance(parts, list):
-            return observer.Unreachable(said="The endpoint answered without content.")
+            return ports.Unreachable(said="The endpoint answered without content.")
         blocks = [part for part in parts if isinstance(part, dict) and part.get("type") == "text"]
         text = "".join(str(block.get("text", "")) for block in blocks)
         if value.get("stop_reason") == "refusal":
-            return observer.Declined(said=text or "The model refused.", tokens=tokens)
-        return observer.Answered(text=text, tokens=tokens)
+            return ports.Declined(said=text or "The model refused.", tokens=tokens)
+        return ports.Answered(text=text, tokens=tokens)
 
 
 class OpenAIObserver:
@@ -74,7 +74,7 @@ class OpenAIObserver:
         # OpenAI's own models know only the newer name, most others only the older one.
         self._most = "max_completion_tokens" if urlsplit(base).hostname == "api.openai.com" else "max_tokens"
 
-    def ask(self, question: observer.Question) -> observer.Reply:
+    def ask(self, question: ports.Question) -> ports.Reply:
         messages = [{"role": "system", "content": question.instructions}, {"role": "user", "content": question.text}]
         body = {"model": self.model, self._most: question.most_tokens, "messages": messages}
         value = post(self._url, body, self._headers, seconds=self._seconds)
@@ -85,12 +85,12 @@ class OpenAIObserver:
             choice = value["choices"][0]
             text, refusal = choice["message"].get("content") or "", choice["message"].get("refusal")
         except (KeyError, IndexError, TypeError, AttributeError):
-            return observer.Unreachable(said="The endpoint answered without a choice.")
+            return ports.Unreachable(said="The endpoint answered without a choice.")
         if refusal or choice.get("finish_reason") == "content_filter":
-            return observer.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
+            return ports.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
         if not isinstance(text, str):
-            return observer.Unreachable(said="The answer is not text.")
-        return observer.Answered(text=text, tokens=tokens)
+            return ports.Unreachable(said="The answer is not text.")
+        return ports.Answered(text=text, tokens=tokens)
 
 
 class ClaudeObserver:
@@ -103,7 +103,7 @@ class ClaudeObserver:
         self.model = model or "haiku"
         self._program, self._seconds = program, seconds
 
-    def ask(self, question: observer.Question) -> observer.Reply:
+    def ask(self, question: ports.Question) -> ports.Reply:
         command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
         command += ["--system-prompt", question.instructions]
         env = {**os.environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(question.most_tokens)}
@@ -113,22 +113,22 @@ class ClaudeObserver:
                 # In a session of its own its children end with it.
                 process = subprocess.Popen(command, cwd=folder, env=env, start_new_session=is_posix, **_PIPES)  # noqa: S603
             except OSError as problem:
-                return observer.Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
+                return ports.Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
             try:
                 out, err = process.communicate(question.text, timeout=self._seconds)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL) if is_posix else process.kill()
                 process.communicate()
-                return observer.TimedOut(seconds=self._seconds)
+                return ports.TimedOut(seconds=self._seconds)
         value = json_or_none(out)
         answer: dict[str, Any] = value if isinstance(value, dict) else {}
         text = str(answer.get("result", ""))
         if answer and process.returncode == 0 and not answer.get("is_error"):
-            return observer.Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
+            return ports.Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
         message = " ".join((text or err or out).split())[:300] or f"It exited with code {process.returncode}."
         if _LATER.search(message):
-            return observer.RateLimited(seconds=0.0, said=message)
-        return observer.Unreachable(said=message) if answer else observer.Rejected(said=message)
+            return ports.RateLimited(seconds=0.0, said=message)
+        return ports.Unreachable(said=message) if answer else ports.Rejected(said=message)
 
 
 def _spent(usage: Any, names: tuple[str, ...]) -> int | None:
@@ -136,7 +136,7 @@ def _spent(usage: Any, names: tuple[str, ...]) -> int | None:
     return sum(counts) if counts else None
 
 
-def load_mode(name: str, home: Path | None) -> observer.Mode:
+def load_mode(name: str, home: Path | None) -> ports.Mode:
     """Return a mode by name; `parent--child` is the parent overridden by the child's file."""
     if not _NAME.fullmatch(name):
         raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
@@ -155,7 +155,7 @@ def load_mode(name: str, home: Path | None) -> observer.Mode:
     if not listed["types"]:
         raise InvalidConfig(f"The mode {name} names no observation_types.")
     texts = {str(key): text for key, text in whole["prompts"].items() if isinstance(text, str)}
-    return observer.Mode(name=name, **listed, prompts=texts)
+    return ports.Mode(name=name, **listed, prompts=texts)
 
 
 def mode_names(home: Path | None) -> list[str]:

@@ -20,12 +20,11 @@ from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.files import digest, read_regular, write_whole
-from holdfast.model.fold import scrub
-from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import json_or_none, parse_json
 from holdfast.model.ids import ULID, short
 from holdfast.model.ports import RemoteReplica
-from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
+from holdfast.model.record import scrub
+from holdfast.model.replica import ReadOutcome, Remark, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 from holdfast.model.text import shorten
 
 BASE, TRACKED = "refs/notes/holdfast/", "refs/holdfast/remotes/"

@@ -16,9 +16,17 @@ from holdfast.adapters.replicas.record_file import ABSENT, NEVER, Stamp
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
 from holdfast.model.files import digest, read_regular, write_whole
-from holdfast.model.foreign import Remark
 from holdfast.model.ports import Replica
-from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
+from holdfast.model.replica import (
+    DeletedFile,
+    Edit,
+    ReadOutcome,
+    Remark,
+    ReplicaChanges,
+    ReplicaUpdate,
+    WriteCounts,
+    parts_of,
+)
 
 _SCHEMA = Path(__file__).with_suffix(".sql")
 _UNKNOWN = ("", NEVER)  # the record and stamp of a file that was not there before

@@ -14,10 +14,9 @@ from holdfast.adapters.process import is_alive
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event, Json
 from holdfast.model.files import read_regular
-from holdfast.model.fold import fold
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import check_id, named_id, parse_instant
-from holdfast.model.record import Record
+from holdfast.model.record import Record, fold
 from holdfast.model.replica import BOOKKEEPING, FRONT, CommittedMemory, Outdated, normalized
 from holdfast.model.text import headline
 

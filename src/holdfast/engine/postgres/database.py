@@ -23,7 +23,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from holdfast.engine.database import NO_PARAMS, Bits, Database, Dialect, Halves, Params, Queries, as_params, unusable
 from holdfast.engine.postgres.row_security import MEMBER, noted_digest, protect
 from holdfast.model import errors
-from holdfast.model.access import Access, who_asks
+from holdfast.model.event import Access, who_asks
 from holdfast.model.patterns import tables
 
 # The schema uses SQLite's type names; these types have the same widths. Texts are compared byte by byte, as in SQLite,

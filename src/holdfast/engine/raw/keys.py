@@ -5,7 +5,7 @@ from typing import Literal
 
 from holdfast.engine.database import Row, as_dict, insert
 from holdfast.engine.journal import Journal
-from holdfast.model.access import Key
+from holdfast.model.event import Key
 
 # It is revoked once, expires no later than it would anyway, and its last use only gets later.
 _CHANGES = {"revoked": "revoked_at = ''", "expires": "expires_at = '' or expires_at > :at", "used": "used_at < :at"}

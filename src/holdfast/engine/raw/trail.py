@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from holdfast.engine.database import Params, chosen, column, insert, stored, value
 from holdfast.engine.journal import Journal
-from holdfast.model.trail import MOST, HookEvent, hook_event_from_json
+from holdfast.model.session import MOST, HookEvent, hook_event_from_json
 
 
 def add(store: Journal, hook_events: Sequence[HookEvent]) -> None:

@@ -21,10 +21,9 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb
 from holdfast.model.files import open_regular, read_regular
-from holdfast.model.fold import scrub
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import check_id, parse_instant
-from holdfast.model.record import record_from_json
+from holdfast.model.record import record_from_json, scrub
 from holdfast.model.text import check_keepable
 
 Value = int | float | str | bytes | None

@@ -9,9 +9,8 @@ from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import parsed, within
 from holdfast.model.event import OUTCOMES, Event, ids_in, tokens_in
-from holdfast.model.fold import HEATED_BECAUSE
 from holdfast.model.query import Usage
-from holdfast.model.record import Record
+from holdfast.model.record import HEATED_BECAUSE, Record
 from holdfast.model.text import text_or_empty
 
 _SQL = Queries(__file__)

@@ -18,7 +18,7 @@ import click
 
 from holdfast.hosts.cli.values import FORMS
 from holdfast.model.errors import Conflict
-from holdfast.model.request import REQUIRED, Parameter, parameters_of
+from holdfast.model.kinds import REQUIRED, Parameter, parameters_of
 
 if TYPE_CHECKING:
     from holdfast.compose.settings import Settings

@@ -216,7 +216,7 @@ def _run(arguments: list[str]) -> int:
         hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
         failed = Invalid(" ".join(problem.format_message().split()), hint=hint)
     if "--json" in arguments:
-        from holdfast.model.fence import escaped
+        from holdfast.model.text import escaped
 
         print(escaped(json.dumps({"error": failed.code, "message": failed.message, "hint": failed.hint})))
     from holdfast.hosts.cli.render import print_error

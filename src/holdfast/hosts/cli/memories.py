@@ -14,10 +14,9 @@ from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
-from holdfast.model.kinds import KINDS, SEPARATE
+from holdfast.model.kinds import KINDS, SEPARATE, Asked, Fields
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
-from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain
 from holdfast.policy.ranking.weight import REASONS

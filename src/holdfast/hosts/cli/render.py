@@ -24,11 +24,10 @@ from rich.theme import Theme
 from holdfast.hosts.cli.command import wants_json
 from holdfast.hosts.to_json import plain
 from holdfast.model import ids
-from holdfast.model.fence import escaped, visible
 from holdfast.model.ids import ULID, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import escaped, shorten, visible
 from holdfast.policy.admission.admit import how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at

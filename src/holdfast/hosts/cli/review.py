@@ -14,7 +14,7 @@ from holdfast.hosts.cli.command import Result, Words, opened, wants_json
 from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
-from holdfast.model.request import Asked
+from holdfast.model.kinds import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.maps import Terms, mapped
 from holdfast.surfaces.phrases import line

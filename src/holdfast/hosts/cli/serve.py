@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.hosts.cli.command import Printed, Result, Words, opened, settings, wants_json
-from holdfast.model.request import Asked
+from holdfast.model.kinds import Asked
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.stream import Item
@@ -122,7 +122,7 @@ def _print(item: "Item", *, everywhere: bool) -> None:
         import json
 
         from holdfast.hosts.web.endpoints import item_json
-        from holdfast.model.fence import escaped
+        from holdfast.model.text import escaped
 
         print(escaped(json.dumps(item_json(item), ensure_ascii=False)), flush=True)
         return

@@ -9,7 +9,7 @@ from holdfast.hosts.cli.render import PERSON, page, wrapped
 from holdfast.hosts.cli.values import json_in, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
-from holdfast.model.request import Asked
+from holdfast.model.kinds import Asked
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.sessions import thread as threads

@@ -29,7 +29,7 @@ from holdfast.hosts.setup.machine import Installation, Level, Machine, check_las
 from holdfast.hosts.setup.others import SYSTEMS, Found, others
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.files import FILE, FOLDER, read_regular
-from holdfast.model.request import Asked, Fields
+from holdfast.model.kinds import Asked, Fields
 from holdfast.model.text import counted
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}

@@ -16,9 +16,9 @@ from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import meanings
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.files import FILE
+from holdfast.model.kinds import Fields
 from holdfast.model.query import Query
-from holdfast.model.request import Fields
-from holdfast.model.trail import DAYS, MOST
+from holdfast.model.session import DAYS, MOST
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.records.hot import predict, warm
 from holdfast.verbs.records.lifecycle import keep_final

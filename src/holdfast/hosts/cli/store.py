@@ -21,11 +21,10 @@ from holdfast.hosts.cli.render import agreed, local, page, progress, say, workin
 from holdfast.hosts.cli.values import new_file
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreBusy
-from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE, lines_in, list_store, listed_stores, open_regular
+from holdfast.model.kinds import Asked
 from holdfast.model.ports import RemoteReplica
-from holdfast.model.request import Asked
-from holdfast.model.text import counted
+from holdfast.model.text import counted, escaped, visible
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, turn

@@ -19,10 +19,9 @@ from holdfast.hosts.cli.command import FOUND, Result, Words, opened, settings, w
 from holdfast.hosts.cli.render import json_text, page, working
 from holdfast.hosts.cli.values import from_top
 from holdfast.model.errors import Invalid
-from holdfast.model.fence import visible
 from holdfast.model.files import FILE
 from holdfast.model.ids import short
-from holdfast.model.text import counted
+from holdfast.model.text import counted, visible
 from holdfast.verbs.memory import Memory, Report
 from holdfast.verbs.truth.verify import Falsified, check_all, check_change, place_of, verify
 

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from holdfast.hosts.loopback import HOST, Latest, admit, is_bearer, listening, names_at, serve
 from holdfast.hosts.mcp import protocol
 from holdfast.hosts.mcp.serving import Opened
-from holdfast.model.access import NO_ACCESS, Access, asking
+from holdfast.model.event import NO_ACCESS, Access, asking
 from holdfast.surfaces.tool import Call, Client
 from holdfast.verbs.memory import Memory
 

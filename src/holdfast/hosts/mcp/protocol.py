@@ -22,8 +22,8 @@ from typing import Any
 import holdfast
 from holdfast import __version__
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
-from holdfast.model.fence import defused
 from holdfast.model.foreign_json import TooDeep, check_depth
+from holdfast.model.text import defused
 from holdfast.surfaces.tool import CONTRACT, Call, Resource, Surface, Tool, read_contract
 
 Json = dict[str, Any]

@@ -44,8 +44,8 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.app import form_again, form_of
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, Keys, protected
-from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, Unreachable
+from holdfast.model.event import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.truth.contradictions import compare

@@ -21,8 +21,7 @@ from holdfast.hosts.web.app import pages_and_api
 from holdfast.hosts.web.guard import SAFE, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.viewer import Viewer, as_person
-from holdfast.model.access import Access, asking
-from holdfast.model.event import Actor
+from holdfast.model.event import Access, Actor, asking
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.replica import Scrubbed
 from holdfast.model.session import Host

@@ -16,7 +16,7 @@ from holdfast.model.config import preset_of
 from holdfast.model.errors import Invalid, InvalidFile
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.trail import CLIENT_EVENTS
+from holdfast.model.session import CLIENT_EVENTS
 
 HERE = Path(__file__).parent
 Paths = tuple[str, ...]  # templates of `machine.Machine`; the first that exists is taken, else the last is made

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.jsontext import MISSING
 from holdfast.model.errors import InvalidFile
-from holdfast.model.trail import CLIENT_EVENTS
+from holdfast.model.session import CLIENT_EVENTS
 
 NAME = "holdfast"
 HOOK = "holdfast/hosts/hooks/client.py"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.kinds import KINDS
-from holdfast.model.observer import Mode, Question
+from holdfast.model.ports import Mode, Question
 from holdfast.model.record import Draft
+from holdfast.model.session import HookEvent
 from holdfast.model.text import filled, shorten
-from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.observe import MOST_FILES, Work, observation, observed
 from holdfast.policy.activity.tools import role_of
 from holdfast.policy.activity.turns import Turn

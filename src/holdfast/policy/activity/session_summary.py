@@ -6,8 +6,8 @@ from itertools import combinations, pairwise, takewhile, zip_longest
 from typing import Any
 
 from holdfast.model.record import Draft
+from holdfast.model.session import HookEvent
 from holdfast.model.text import shorten
-from holdfast.model.trail import HookEvent
 from holdfast.policy.activity import observe
 from holdfast.policy.activity.observe import MOST_FILES, Work, title_of, type_of
 from holdfast.policy.activity.tools import open_steps

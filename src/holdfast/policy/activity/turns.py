@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from holdfast.model.foreign_json import json_or_none, texts_in
 from holdfast.model.patterns import patterns_of
+from holdfast.model.session import OBSERVER_FOLDER, HookEvent
 from holdfast.model.text import shorten, tokens_of
-from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import tools
 from holdfast.policy.activity.patterns import patched, writes_of
 from holdfast.policy.activity.shell import INTERPRETERS, PACKAGE_COMMANDS, Call, parse, program_of

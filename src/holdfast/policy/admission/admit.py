@@ -8,8 +8,7 @@ from typing import Any
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.patterns import patterns_of, tables
-from holdfast.model.record import Draft, Record
-from holdfast.model.scope import within
+from holdfast.model.record import Draft, Record, within
 from holdfast.model.text import shorten
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.

@@ -9,11 +9,10 @@ from typing import Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, Verb
-from holdfast.model.foreign import Foreign, ForeignLink, Remark
 from holdfast.model.ids import named_id
 from holdfast.model.kinds import CODED, check_kind, fit_fields
-from holdfast.model.record import GLOBAL, RELATIONS, Record, plain
-from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
+from holdfast.model.record import GLOBAL, MAX_LABEL, MAX_LABELS, RELATIONS, SCOPE, Record, plain
+from holdfast.model.replica import Foreign, ForeignLink, Remark
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, good_cut, headline
 from holdfast.policy.secrets.find import masked
 

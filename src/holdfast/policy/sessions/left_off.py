@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from holdfast.model.fence import inline
 from holdfast.model.patterns import cues_of, lazy, patterns_of
 from holdfast.model.record import Record
-from holdfast.model.text import filled, texts_of, tokens_of
+from holdfast.model.text import filled, inline, texts_of, tokens_of
 from holdfast.policy.language.headlines import is_limit, is_vague
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped

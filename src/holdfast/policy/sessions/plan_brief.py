@@ -4,11 +4,10 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.model.fence import defused, inline
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, headline, shorten, texts_of, tokens_of
+from holdfast.model.text import counted, defused, filled, headline, inline, shorten, texts_of, tokens_of
 from holdfast.policy.sessions.evidence import wording
 
 FORMATS = ("full", "compact", "gate")

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.model.fence import attribute, inline
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, flat, shorten, tokens_of
+from holdfast.model.text import attribute, counted, filled, flat, inline, shorten, tokens_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.brief_order import SHOWN_FROM
 from holdfast.policy.ranking.diversity import shared_out

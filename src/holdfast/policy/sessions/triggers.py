@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.model.fence import inline
 from holdfast.model.ids import short
 from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
-from holdfast.model.text import filled, shorten
+from holdfast.model.text import filled, inline, shorten
 from holdfast.policy.activity.patterns import compiled, narrowed
 from holdfast.policy.activity.shell import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
 

@@ -16,8 +16,7 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query, Usage
-from holdfast.model.record import GLOBAL, Draft, Record, Source
-from holdfast.model.scope import check_scopes
+from holdfast.model.record import GLOBAL, Draft, Record, Source, check_scopes
 from holdfast.model.text import shorten
 from holdfast.policy.admission import admit
 from holdfast.policy.language.overlap import words

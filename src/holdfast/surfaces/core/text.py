@@ -11,11 +11,10 @@ from typing import Any
 
 from holdfast.model.anchor import Freshness
 from holdfast.model.event import VERB_WORDS, Event, in_words
-from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, filled, listed, shorten, texts_of, tokens_of
+from holdfast.model.text import OURS, attribute, counted, defused, filled, inline, listed, shorten, texts_of, tokens_of
 from holdfast.policy.admission.admit import Refused, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from holdfast.model.errors import Invalid
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, Asked, Fields
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, link_of
-from holdfast.model.request import Asked, Fields
 from holdfast.model.text import filled, tokens_of
 from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import SecretFound, Waivers

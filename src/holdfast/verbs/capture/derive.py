@@ -14,10 +14,10 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import read_regular
 from holdfast.model.ids import fixed_id, instant
-from holdfast.model.observer import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
+from holdfast.model.ports import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.model.record import Draft, Link, Record, Source
+from holdfast.model.session import HookEvent
 from holdfast.model.text import shorten
-from holdfast.model.trail import HookEvent
 from holdfast.policy.activity import observe, observer_reply
 from holdfast.policy.activity.observer_reply import Malformed
 from holdfast.policy.activity.session_summary import handover, summary

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
-from holdfast.model.fold import fold
 from holdfast.model.ids import fixed_id
 from holdfast.model.ports import History
-from holdfast.model.record import Draft
+from holdfast.model.record import Draft, fold
 from holdfast.policy.activity.commits import learnable
 from holdfast.policy.language.noteworthy import NOVEL
 from holdfast.verbs.memory import Memory, Report

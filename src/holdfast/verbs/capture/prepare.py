@@ -9,11 +9,10 @@ from holdfast.engine import changes
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.config import preset_of
-from holdfast.model.fence import defused, inline
 from holdfast.model.files import changes_file, read_regular, write_whole
 from holdfast.model.ids import short
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.text import shorten, texts_of
+from holdfast.model.text import defused, inline, shorten, texts_of
 from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive

@@ -14,7 +14,7 @@ from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.files import open_regular, read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
-from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_with
+from holdfast.model.session import DAYS, HookEvent, hook_event_from_json, problem_with
 from holdfast.policy.activity.transcript import turn_messages
 from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 from holdfast.verbs.memory import Memory

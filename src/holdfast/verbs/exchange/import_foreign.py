@@ -11,10 +11,9 @@ from holdfast.engine.raw import transcripts
 from holdfast.engine.views import records
 from holdfast.model.errors import Ambiguous, Invalid
 from holdfast.model.event import Event
-from holdfast.model.fold import fold
-from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.ids import named_id
-from holdfast.model.record import Record
+from holdfast.model.record import Record, fold
+from holdfast.model.replica import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission import adopt
 from holdfast.policy.ranking.weight import base_trust

@@ -8,10 +8,8 @@ from itertools import islice
 
 from holdfast.model.anchor import LONGEST_ANCHOR
 from holdfast.model.event import SHARED, Actor, Event, by_record
-from holdfast.model.fold import fold_all
-from holdfast.model.foreign import Remark
-from holdfast.model.record import Record
-from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
+from holdfast.model.record import MAX_LABEL, MAX_LABELS, SCOPE, Record, fold_all
+from holdfast.model.replica import Remark
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, counted, texts_of
 from holdfast.policy.admission.sharing import Sharing, is_of_team
 from holdfast.policy.secrets.find import mask_secrets, masked

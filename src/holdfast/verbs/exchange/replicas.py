@@ -9,8 +9,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.views import labels
 from holdfast.model.errors import Conflict
 from holdfast.model.patterns import tables
-from holdfast.model.record import Record
-from holdfast.model.scope import project_of_remote
+from holdfast.model.record import Record, project_of_remote
 from holdfast.verbs.memory import Memory, check_choice, find
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.upkeep.erasing import note_remains

@@ -12,13 +12,11 @@ from holdfast.engine.views import records
 from holdfast.model import replica as exchange
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, SHARED, Actor, ActorKind, Event, Json
-from holdfast.model.fold import REJECTED, fold, set_aside
-from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import named_id
 from holdfast.model.ports import RemoteReplica, Replica
-from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
-from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, WriteCounts, parts_of
+from holdfast.model.record import GLOBAL, REJECTED, Draft, Record, fold, plain, record_to_json, set_aside
+from holdfast.model.replica import BIRTH, DeletedFile, Edit, Remark, ReplicaChanges, WriteCounts, parts_of
 from holdfast.model.text import check_keepable, counted, headline, text_or_empty
 from holdfast.policy.admission.sharing import Sharing, is_carried
 from holdfast.policy.secrets.find import find_secrets, mask_secrets, secrets_in

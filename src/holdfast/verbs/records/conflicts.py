@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from holdfast.engine.views import links
 from holdfast.model.event import Event
-from holdfast.model.foreign import Remark
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
+from holdfast.model.replica import Remark
 from holdfast.model.text import shorten, text_or_empty
 from holdfast.policy.admission.admit import MOMENTARY
 from holdfast.verbs.memory import Memory

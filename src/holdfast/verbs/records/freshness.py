@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.engine.views import labels, queries, records
 from holdfast.model.anchor import STATES, CodeSnapshot, Finding, Freshness, State, parse_anchor
-from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
 from holdfast.model.ports import BranchStatus
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import Draft, Record, as_of
 from holdfast.policy import freshness as rules
 from holdfast.policy.freshness import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory

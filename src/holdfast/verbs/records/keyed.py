@@ -12,8 +12,7 @@ from typing import Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Record
-from holdfast.model.scope import MAX_LABEL
+from holdfast.model.record import MAX_LABEL, Draft, Record
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, retire, revise

@@ -11,12 +11,19 @@ from holdfast.engine.views import records, usage
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Json, Verb
-from holdfast.model.fold import REJECTED, fold_all
 from holdfast.model.ids import short
-from holdfast.model.kinds import SEPARATE
-from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft, Link, Record, plain
-from holdfast.model.request import Asked, built
-from holdfast.model.scope import check_scopes
+from holdfast.model.kinds import SEPARATE, Asked, built
+from holdfast.model.record import (
+    CONFIDENCES,
+    REJECTED,
+    VISIBILITIES,
+    Draft,
+    Link,
+    Record,
+    check_scopes,
+    fold_all,
+    plain,
+)
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import Admitted, Duplicate, Pending, Refused, SecretFound, Waivers
 from holdfast.policy.secrets.find import masked

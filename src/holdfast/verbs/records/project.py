@@ -9,8 +9,7 @@ from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ports import Earlier
-from holdfast.model.record import GLOBAL
-from holdfast.model.scope import project_of_remote
+from holdfast.model.record import GLOBAL, project_of_remote
 from holdfast.model.session import Session
 from holdfast.model.text import check_text
 from holdfast.verbs.memory import Memory, Report

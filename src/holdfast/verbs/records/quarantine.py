@@ -10,9 +10,7 @@ from typing import Literal
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.event import LOCAL, Event
-from holdfast.model.fold import REJECTED, fold_all, set_aside
-from holdfast.model.record import Record
-from holdfast.model.scope import without_userinfo
+from holdfast.model.record import REJECTED, Record, fold_all, set_aside, without_userinfo
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, Report, find, is_reference
 

@@ -20,12 +20,11 @@ from holdfast.model.anchor import Freshness, parse_anchor
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
-from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, moment_of, short
+from holdfast.model.kinds import fitting
 from holdfast.model.patterns import lazy
 from holdfast.model.query import Order, Query, Usage
-from holdfast.model.record import GLOBAL, Record, State
-from holdfast.model.request import fitting
+from holdfast.model.record import GLOBAL, Record, State, as_of
 from holdfast.verbs.memory import Memory, Report, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing

@@ -10,12 +10,23 @@ from holdfast.engine.views import labels
 from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
-from holdfast.model.fold import fold
 from holdfast.model.foreign_json import texts_in, with_texts
 from holdfast.model.ids import days_before, moment_of
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
-from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record, plain
-from holdfast.model.scope import check_scopes, check_tags, within
+from holdfast.model.record import (
+    CONFIDENCES,
+    RELATIONS,
+    SOURCES,
+    VISIBILITIES,
+    Draft,
+    Link,
+    Record,
+    check_scopes,
+    check_tags,
+    fold,
+    plain,
+    within,
+)
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
 from holdfast.policy.admission import admit as admission
 from holdfast.policy.freshness import wrong_claims

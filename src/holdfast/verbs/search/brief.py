@@ -1,8 +1,8 @@
 """Write a brief of what a sub-agent should know about its task, without recording impressions."""
 
 from holdfast.model.errors import Invalid
+from holdfast.model.kinds import fitting
 from holdfast.model.query import Query
-from holdfast.model.request import fitting
 from holdfast.model.text import check_text
 from holdfast.policy.freshness import doubts_of
 from holdfast.policy.sessions.plan_brief import BUDGETS, FORMATS, SMALLEST, Brief

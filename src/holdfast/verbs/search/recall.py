@@ -17,13 +17,11 @@ from holdfast.engine.views.queries import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, homes_of, span
 from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid
-from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Classifier, Encoded
 from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
-from holdfast.model.record import GLOBAL, Record
-from holdfast.model.scope import within
+from holdfast.model.record import GLOBAL, Record, as_of, within
 from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking import gate
 from holdfast.policy.ranking.diversity import collapsed, is_varied, pack, snippet, source_of, spread

@@ -9,12 +9,11 @@ from holdfast.engine.search.lexical import holding
 from holdfast.engine.views import links, records, sessions, usage
 from holdfast.model.anchor import Freshness, parse_anchor
 from holdfast.model.config import preset_of
-from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.text import filled, tokens_of
+from holdfast.model.text import attribute, filled, tokens_of
 from holdfast.policy.freshness import doubts_of, is_about_code, places_of
 from holdfast.policy.language.documents import is_document
 from holdfast.policy.manifests import HOW_TO

@@ -17,8 +17,8 @@ from holdfast.model.files import FILE
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
+from holdfast.model.session import HookEvent
 from holdfast.model.text import texts_of
-from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of

@@ -10,8 +10,8 @@ from typing import get_args
 
 from holdfast.engine.raw import keys
 from holdfast.engine.store import Store
-from holdfast.model.access import EVERYWHERE, Access, Key, Role
 from holdfast.model.errors import Conflict, Invalid, NotFound, Unreachable
+from holdfast.model.event import EVERYWHERE, Access, Key, Role
 from holdfast.model.ids import days_before, days_between
 from holdfast.verbs.memory import Memory, Report, check_choice
 

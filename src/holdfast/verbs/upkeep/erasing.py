@@ -24,11 +24,10 @@ from holdfast.engine.views import Entry, records
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.files import open_regular, read_regular, write_whole
-from holdfast.model.fold import fold_all, scrub
 from holdfast.model.foreign_json import json_or_none, with_texts
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.patterns import tables
-from holdfast.model.record import record_to_json
+from holdfast.model.record import fold_all, record_to_json, scrub
 from holdfast.model.replica import ReplicaUpdate, Scrubbed
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, Report, find, untagged

@@ -9,10 +9,9 @@ from holdfast.engine.views import labels, queries, records
 from holdfast.engine.views.queries import Trouble
 from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
-from holdfast.model.fold import REJECTED
 from holdfast.model.ids import days_before
 from holdfast.model.patterns import tables
-from holdfast.model.record import Record
+from holdfast.model.record import REJECTED, Record
 from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.admission.admit import Waivers, explain
 from holdfast.policy.freshness import NewValue, details, new_value, wrong_claims

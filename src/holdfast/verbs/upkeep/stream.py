@@ -18,8 +18,8 @@ from holdfast.model.event import Event, ids_in, tokens_in
 from holdfast.model.kinds import NOTES
 from holdfast.model.patterns import tables
 from holdfast.model.record import Record
+from holdfast.model.session import HookEvent
 from holdfast.model.text import counted, shorten, text_or_empty
-from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
 
 What = Literal[

@@ -17,7 +17,7 @@ from holdfast.hosts.setup.clients import CLIENTS, file_of, instructions, stdio
 from holdfast.hosts.setup.edits import Entry
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
-from holdfast.model.scope import check_scopes, project_of_remote
+from holdfast.model.record import check_scopes, project_of_remote
 from holdfast.model.text import counted
 from holdfast.surfaces.bettermemory.tools import KNOWN, ROWS, TERMS, tombstones
 from holdfast.verbs.exchange.jsonl import records_of

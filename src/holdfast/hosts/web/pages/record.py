@@ -18,9 +18,8 @@ from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.files import read_inside
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.kinds import KINDS, SEPARATE
+from holdfast.model.kinds import KINDS, SEPARATE, built
 from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
-from holdfast.model.request import built
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.policy.freshness import details, new_value
 from holdfast.policy.freshness import places_of as cited_places
