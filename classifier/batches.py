@@ -1,5 +1,6 @@
 """Make batches of examples, in processes of their own beside the one that trains."""
 
+import gzip
 import random
 import re
 from argparse import Namespace
@@ -61,8 +62,8 @@ class Data(IterableDataset[Batch]):
 
     def __init__(self, options: Namespace) -> None:
         self.options, hold = options, options.held
-        self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
-        self.words = len((ENCODER / "vocab.txt").read_text("utf-8").split("\n"))
+        self.tokenizer = Tokenizer(ENCODER / "vocab.txt.gz", 1_000)
+        self.words = len(gzip.decompress((ENCODER / "vocab.txt.gz").read_bytes()).split(b"\n"))
         self.plan: Sequence[str] = ()
         self.seed = 0
         self.teaching = False  # pairs that nobody labelled are made too

@@ -108,7 +108,7 @@ class Trainer:
         random.seed(seed)
         torch.manual_seed(seed)
         self.pairs, self.device = pairs, device
-        self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
+        self.tokenizer = Tokenizer(ENCODER / "vocab.txt.gz", 1_000)
         self.model, self.before = Encoder().to(device), Encoder().to(device).eval().requires_grad_(False)
         self.near = {kind: self._nearest(rows) for kind, rows in pairs.items() if kind in KINDS and "d" in rows[0]}
 

@@ -1,4 +1,4 @@
-r"""Builds the files of the built-in encoder: `model.onnx` (the graph), `weights.bin` (mapped into memory), `vocab.txt`.
+r"""Builds the files of the built-in encoder: `model.onnx` (the graph), `weights.bin` (mapped into memory), `vocab.txt.gz`.
 
 In an environment of its own (Holdfast itself needs neither onnx nor torch):
 
@@ -13,6 +13,7 @@ much a token counts in a question). The model began as all-MiniLM-L6-v2 (Apache-
 languages.
 """
 
+import gzip
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,8 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     write(Graph(arranged(read)), options.out)
     vocabulary = json.loads(options.weights.with_name("tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    (options.out / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.get)), "utf-8")
+    words = "\n".join(sorted(vocabulary, key=vocabulary.get)).encode()
+    (options.out / "vocab.txt.gz").write_bytes(gzip.compress(words, mtime=0))
     if not options.compare:
         return 0
     pairs = zip(vectors(options.out / "model.onnx"), vectors(options.compare / "model.onnx"), strict=True)

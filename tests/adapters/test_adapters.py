@@ -1,5 +1,6 @@
 """Other people's things: git checkouts and their addresses, the built-in encoder, an embeddings endpoint."""
 
+import gzip
 import json
 import os
 import sys
@@ -81,7 +82,7 @@ def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
 @each("vocabulary", [None, b"", b"\xff\xfe"])
 def test_a_damaged_encoder_leaves_search_by_words(tmp_path: Path, vocabulary: bytes | None) -> None:
     if vocabulary is not None:
-        (tmp_path / "vocab.txt").write_bytes(vocabulary)
+        (tmp_path / "vocab.txt.gz").write_bytes(vocabulary)
     settings = load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})
     with patch.object(local, "FOLDER", tmp_path), open_memory(settings) as memory:
         refused(EmbedderError, LocalEmbedder().knows, "word", says="cannot be loaded")
@@ -215,9 +216,11 @@ def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
     assert without_userinfo("https://ada:pa/ss@github.com/x") == "https://github.com/x"
 
 
-FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
+FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt.gz"
 OURS = Tokenizer(FILE, local.LONGEST)
-THEIRS = tokenizers.BertWordPieceTokenizer(str(FILE))
+THEIRS = tokenizers.BertWordPieceTokenizer(
+    {word: place for place, word in enumerate(gzip.decompress(FILE.read_bytes()).decode().split("\n"))}
+)
 THEIRS.enable_truncation(local.LONGEST)
 
 

@@ -113,7 +113,7 @@ def _tokenizer(folder: Path) -> "Tokenizer":
     """Return what cuts texts into the word pieces of both models, loaded once."""
     from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only for semantic search
 
-    return Tokenizer(folder / "vocab.txt", LONGEST)
+    return Tokenizer(folder / "vocab.txt.gz", LONGEST)
 
 
 @cache

@@ -1,5 +1,6 @@
-"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt`, a token a line."""
+"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt.gz`, a token a line."""
 
+import gzip
 from functools import cache, lru_cache
 from pathlib import Path
 from unicodedata import category, normalize
@@ -14,7 +15,7 @@ class Tokenizer:
     """Turns a text into the numbers of its tokens, as the `tokenizers` package does with 30 MB of downloading code."""
 
     def __init__(self, file: Path, longest: int) -> None:
-        self._names = file.read_text(encoding="utf-8").split("\n")
+        self._names = gzip.decompress(file.read_bytes()).decode().split("\n")
         self._numbers = dict(zip(self._names, range(len(self._names)), strict=True))
         self._first, self.last, self._unknown = (self._numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = longest
