@@ -105,7 +105,7 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
     main = _at_work(every)
     answered = [turn for turn in main if turn.answer]
     # The last one that did more than answer a question or agree, and those since.
-    news = (place for place, turn in enumerate(answered[::-1], 1) if _tells(turn) and not _talk(turn))
+    news = (place for place, turn in enumerate(answered[::-1], 1) if _is_news(turn) and not _talk(turn))
     last = answered[-next(news, 1) :]
     found_signals = list(_statements(every))
     # The start of each turn that the next one objects to, and that one.
@@ -115,7 +115,7 @@ def _recap(every: Sequence[Turn], pieces: Sequence[Work]) -> dict[str, list[str]
         f"The user objected to “{title_of(work)}”: {headlines.one_line(after.prompt, 160)}"
         for work in pieces
         if (after := refused.get(work.turn.began)) and (work.changes or work.commits or work.acts)
-        if not (_tells(after) or any(changed.get(path, "") > after.began for path in work.modified))
+        if not (_is_news(after) or any(changed.get(path, "") > after.began for path in work.modified))
     ]
     fixes = (check for work in pieces if type_of(work) == "bugfix" for check in work.fixed if check.error)
     read = dict.fromkeys(path for work in pieces for path in work.read)
@@ -176,12 +176,12 @@ def _talk(turn: Turn) -> str:
     """Return whether a prompt for which nothing was done is "chat" or a "question"; else ""."""
     labels = {sentence.label for sentence in turn.reader.prompt(turn.prompt, turn.previous)}
     is_vague = headlines.is_vague(turn.events[0].text) and not turn.steps
-    labels = {"task" if _tells(turn) else "chat"} if is_vague else labels or {"task"}
+    labels = {"task" if _is_news(turn) else "chat"} if is_vague else labels or {"task"}
     is_talk = labels <= {"chat", "question"} and not Work(turn).did_something
     return ("question" if turn.steps or "question" in labels else "chat") * is_talk
 
 
-def _tells(turn: Turn) -> bool:
+def _is_news(turn: Turn) -> bool:
     """True if something was done in a turn, or its answer says more than that it was understood."""
     return bool(turn.steps) or any(sentence.label != "noise" for sentence in turn.reader.message(turn.said))
 
@@ -195,7 +195,7 @@ def _ahead(main: Sequence[Turn]) -> list[str]:
         ahead = [*(one for one in lasting if all(overlap(one, text) < SAME_ISSUE for text in since)), *ahead]
         if (own and not _talk(turn)) or len(since) >= MOST_LINES:
             break
-        since += [turn.prompt, turn.said] if _tells(turn) and not _talk(turn) else []
+        since += [turn.prompt, turn.said] if _is_news(turn) and not _talk(turn) else []
     return ahead
 
 

@@ -17,9 +17,8 @@ from holdfast.policy.secrets.find import MASKED, find_secrets
 
 Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
-Shown = Mapping[
-    str, str | None
-]  # memories, earliest first; of those that the user stated in the session, what they corrected
+# Memories, earliest first; of those that the user stated in the session, what they corrected.
+Shown = Mapping[str, str | None]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 REQUESTS = ("task", "question", "chat")
@@ -222,7 +221,7 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     cuts = [0, *_cuts(sentence.text)][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
     kept = [part for part in parts if part.lasts]
-    # What asks for something may be behind it, or its reason, which points at it.
+    # What asks for something may be behind it, or its reason, which refers to that.
     points = bool(kept) and kept[0] is not sentence and needs_subject(kept[0].text)
     for cut in cuts[:0:-1] if points or not kept else ():
         (head,) = reader.prompt(sentence.text[:cut].strip(_EDGE), answer)[:1] or (sentence,)
